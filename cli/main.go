@@ -53,7 +53,7 @@ import (
 
 func main() {
 	relaxCollector()
-	terminit.Over()
+	terminit.Restore()
 	ctx, stop := interruptible()
 	err := run(ctx)
 	stop()
@@ -64,23 +64,23 @@ func run(ctx context.Context) error {
 	e := &cmdenv.Env{Console: console.System()}
 	root := newRoot(e)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err = ended(ctx, err); err == nil {
+	if err = exitError(ctx, err); err == nil {
 		return nil
 	}
 	if text := err.Error(); text != "" {
-		e.Console.Messagef("%s%s", label(err), console.Text(text))
+		e.Console.Messagef("%s%s", errorPrefix(err), console.Text(text))
 	}
 	var coded *exitcode.Error
-	if !errors.As(err, &coded) && misused(err) {
+	if !errors.As(err, &coded) && isUsageError(err) {
 		e.Console.Messagef("Usage: %s\nRun `%s --help` for more information.", cmd.UseLine(), cmd.CommandPath())
 		return exitcode.With(exitcode.Usage, err)
 	}
 	return err
 }
 
-// label returns the prefix of an error message: "error: ", or "" for an exit code
+// errorPrefix returns the prefix of an error message: "error: ", or "" for an exit code
 // that only reports a state (a plan waits for approval, or a person rejected it).
-func label(err error) string {
+func errorPrefix(err error) string {
 	switch exitcode.CodeOf(err) {
 	case exitcode.Waiting, exitcode.Rejected:
 		return ""
@@ -88,9 +88,9 @@ func label(err error) string {
 	return "error: "
 }
 
-// misused reports whether err is one of cobra's own errors about arguments and
+// isUsageError reports whether err is one of cobra's own errors about arguments and
 // flags. Cobra has no type for them, so the message decides.
-func misused(err error) bool {
+func isUsageError(err error) bool {
 	for _, p := range []string{
 		"unknown command", "unknown flag", "unknown shorthand",
 		"accepts ", "requires at least", "required flag",

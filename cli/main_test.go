@@ -29,7 +29,7 @@ func TestMisuse(t *testing.T) {
 			if err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Fatalf("got %v, want %s", err, want)
 			}
-			if !misused(err) {
+			if !isUsageError(err) {
 				t.Errorf("%v counts as no misuse", err)
 			}
 		})

@@ -24,7 +24,7 @@ func interruptible() (ctx context.Context, stop func()) {
 		defer signal.Stop(signals)
 		select {
 		case s := <-signals:
-			end(signalled{meaning(s)})
+			end(signalError{exitCodeOf(s)})
 		case <-ctx.Done():
 		}
 	}()
@@ -34,32 +34,32 @@ func interruptible() (ctx context.Context, stop func()) {
 	}
 }
 
-// signalled is the cause of a context that was canceled by a signal. It matches context.Canceled,
+// signalError is the cause of a context that was canceled by a signal. It matches context.Canceled,
 // because callers test for that error to find out whether a context was canceled.
-type signalled struct{ code *exitcode.Error }
+type signalError struct{ code *exitcode.Error }
 
 // Error returns an empty message: the person who sent the signal needs none.
-func (signalled) Error() string { return "" }
+func (signalError) Error() string { return "" }
 
 // Is reports whether target is context.Canceled.
-func (signalled) Is(target error) bool { return target == context.Canceled }
+func (signalError) Is(target error) bool { return target == context.Canceled }
 
 // Unwrap returns the exit code.
-func (s signalled) Unwrap() error { return s.code }
+func (s signalError) Unwrap() error { return s.code }
 
-// meaning returns the exit code for a signal.
-func meaning(s os.Signal) *exitcode.Error {
+// exitCodeOf returns the exit code for a signal.
+func exitCodeOf(s os.Signal) *exitcode.Error {
 	if s == syscall.SIGTERM {
 		return exitcode.Terminated
 	}
 	return exitcode.Interrupted
 }
 
-// ended translates the error that a command returned into the error that the program
+// exitError translates the error that a command returned into the error that the program
 // exits with. A command sees that its context was canceled but not why; ended takes the
 // signal from the cause. A closed stdout (EPIPE) becomes an exit code without a message.
-func ended(ctx context.Context, err error) error {
-	var signal signalled
+func exitError(ctx context.Context, err error) error {
+	var signal signalError
 	var write *os.PathError
 	switch {
 	case err == nil:

@@ -178,7 +178,7 @@ func TestWrongUse(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), says) {
 				t.Fatalf("ended with %v, want %q", err, says)
 			}
-			if exitcode.CodeOf(err) != exitcode.Usage && !misused(err) {
+			if exitcode.CodeOf(err) != exitcode.Usage && !isUsageError(err) {
 				t.Errorf("%v does not count as wrong use", err)
 			}
 			if out.Len() > 0 {
@@ -269,7 +269,7 @@ func TestLabel(t *testing.T) {
 	for code, want := range map[int]string{exitcode.Failed: "error: ", exitcode.Usage: "error: ",
 		exitcode.Unreachable: "error: ",
 		exitcode.Waiting:     "", exitcode.Rejected: ""} {
-		if got := label(exitcode.With(code, nil)); got != want {
+		if got := errorPrefix(exitcode.With(code, nil)); got != want {
 			t.Errorf("code %d has the label %q", code, got)
 		}
 	}

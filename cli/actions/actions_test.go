@@ -173,7 +173,7 @@ func TestNeeded(t *testing.T) {
 		t.Fatal(err, p.release)
 	}
 	for given, want := range map[string]bool{"": true, "mode": true, "to": false} {
-		if got := form.Needed(form.Parameters(a, map[string]string{given: ""})); (got != nil) != want {
+		if got := form.RequiredPages(form.Parameters(a, map[string]string{given: ""})); (got != nil) != want {
 			t.Errorf("with %q: %v", given, got)
 		}
 	}

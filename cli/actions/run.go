@@ -21,7 +21,7 @@ import (
 
 // running is the state of one run of `nuon actions run`.
 type running struct {
-	asking workflows.Asking
+	asking workflows.RequestCommand
 	inputs []string
 	files  []string
 	env    []string
@@ -40,7 +40,7 @@ func NewRun(e *cmdenv.Env) *cobra.Command {
 }
 
 func newRun(e *cmdenv.Env) *cobra.Command {
-	o := &running{asking: workflows.Asking{Env: e}}
+	o := &running{asking: workflows.RequestCommand{Env: e}}
 	c := &cobra.Command{
 		Use: "run INSTALL ACTION", Short: "Run an action on an install", Args: cobra.ExactArgs(2),
 		Long: `Run an action on an install now.
@@ -165,7 +165,7 @@ func (o *running) fillIn(ctx context.Context, install, action string, values map
 	}
 	pages := form.Parameters(a, values)
 	if !o.interactive {
-		pages = form.Needed(pages)
+		pages = form.RequiredPages(pages)
 	}
 	answers, err := form.Ask(ctx, o.asking.Env.Console, pages)
 	maps.Copy(values, answers.Plain)

@@ -74,7 +74,7 @@ func (d debugging) RoundTrip(r *http.Request) (*http.Response, error) {
 		by += ", request " + id
 	}
 	d.say("< %s after %s%s", answer.Status, took, by)
-	answer.Body = &overheard{ReadCloser: answer.Body, debugger: d.debugger, kind: answer.Header.Get("Content-Type")}
+	answer.Body = &bodyRecorder{ReadCloser: answer.Body, debugger: d.debugger, kind: answer.Header.Get("Content-Type")}
 	return answer, nil
 }
 
@@ -96,8 +96,8 @@ func (d debugging) request(r *http.Request) string {
 		size(max(r.ContentLength, int64(len(kept)))), d.shown(r.Header.Get("Content-Type"), kept))
 }
 
-// overheard is a response body that stores up to bodyKept+1 bytes of what is read.
-type overheard struct {
+// bodyRecorder is a response body that stores up to bodyKept+1 bytes of what is read.
+type bodyRecorder struct {
 	io.ReadCloser
 	*debugger
 	kind string
@@ -107,7 +107,7 @@ type overheard struct {
 }
 
 // Read reads from the body and stores a copy.
-func (o *overheard) Read(b []byte) (int, error) {
+func (o *bodyRecorder) Read(b []byte) (int, error) {
 	n, err := o.ReadCloser.Read(b)
 	o.read += int64(n)
 	o.kept = append(o.kept, b[:min(n, max(bodyKept+1-len(o.kept), 0))]...)
@@ -115,7 +115,7 @@ func (o *overheard) Read(b []byte) (int, error) {
 }
 
 // Close logs the stored body.
-func (o *overheard) Close() error {
+func (o *bodyRecorder) Close() error {
 	o.once.Do(func() {
 		if o.read > 0 {
 			o.say("< %s%s", size(o.read), o.shown(o.kind, o.kept))
@@ -148,7 +148,7 @@ func (d *debugger) shown(kind string, body []byte) string {
 	if err != nil {
 		return ""
 	}
-	return "\n  " + cut(d.secrets.String(string(text)))
+	return "\n  " + truncate(d.secrets.String(string(text)))
 }
 
 // page returns a text that is not JSON. Its first lines often show which server sent it,
@@ -157,11 +157,11 @@ func (d *debugger) page(kind string, body []byte) string {
 	if !strings.HasPrefix(kind, "text/") {
 		return ", " + kind
 	}
-	return "\n  " + cut(d.secrets.String(strings.TrimSpace(string(body))))
+	return "\n  " + truncate(d.secrets.String(strings.TrimSpace(string(body))))
 }
 
-// cut truncates a text in which secrets are already masked, so that no part of a secret remains.
-func cut(text string) string {
+// truncate truncates a text in which secrets are already masked, so that no part of a secret remains.
+func truncate(text string) string {
 	if len(text) <= bodyShown {
 		return text
 	}
@@ -174,14 +174,14 @@ const masked = "(masked)"
 // inURL matches the user and password of a URL.
 var inURL = lazyregexp.New(`://[^/?#@\s"]+@`)
 
-// telling are parts of field names whose values may be secret.
-var telling = []string{
+// secretNameParts are parts of field names whose values may be secret.
+var secretNameParts = []string{
 	"secret", "token", "password", "passphrase", "passwd", "private",
 	"authorization", "cookie", "ciphertext", "credentials", "apikey", "api_key",
 	"access_key", "signature"}
 
-// open are fields that contain arbitrary values of users.
-var open = []string{"env", "inputs", "info", "plain"}
+// userValueFields are fields that contain arbitrary values of users.
+var userValueFields = []string{"env", "inputs", "info", "plain"}
 
 // mask replaces what may be secret in a JSON value. of is the name of the field that
 // contains value.
@@ -196,7 +196,7 @@ func mask(value any, of string) any {
 		}
 		return out
 	case string, json.Number:
-		if v != "" && (tells(of) || slices.Contains(open, of)) {
+		if v != "" && (mayNameSecret(of) || slices.Contains(userValueFields, of)) {
 			return masked
 		}
 	}
@@ -205,13 +205,13 @@ func mask(value any, of string) any {
 
 func maskObject(object map[string]any, of string) map[string]any {
 	sensitive := object["sensitive"] == true
-	own := slices.Contains(open, of)
+	own := slices.Contains(userValueFields, of)
 	out := make(map[string]any, len(object))
 	for name, value := range object {
 		_, nested := value.(map[string]any)
 		switch {
 		case sensitive && (name == "value" || name == "default" || name == "hash"),
-			own && !nested && value != nil && !described(object):
+			own && !nested && value != nil && !describesValue(object):
 			out[name] = masked
 		case own && nested:
 			out[name] = mask(value, of)
@@ -222,14 +222,14 @@ func maskObject(object map[string]any, of string) map[string]any {
 	return out
 }
 
-// described reports whether an object describes one value and its name, such
+// describesValue reports whether an object describes one value and its name, such
 // as an install's input, rather than being a map of values.
-func described(object map[string]any) bool {
+func describesValue(object map[string]any) bool {
 	_, named := object["name"]
 	return named
 }
 
-func tells(name string) bool {
+func mayNameSecret(name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc(telling, func(part string) bool { return strings.Contains(name, part) })
+	return slices.ContainsFunc(secretNameParts, func(part string) bool { return strings.Contains(name, part) })
 }

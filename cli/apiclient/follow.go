@@ -25,27 +25,29 @@ const eventLimit = 64 << 20
 // reconnectAfter is the pause before a broken stream is reopened.
 const reconnectAfter = time.Second
 
-// awayLimit is how long a control plane that has answered before may be unreachable. It is
+// outageLimit is how long a control plane that has answered before may be unreachable. It is
 // longer than a restart takes.
-const awayLimit = time.Minute
+const outageLimit = time.Minute
 
-// Patience tolerates a control plane that is unreachable for a while. The zero
+// OutageTolerance tolerates a control plane that is unreachable for a while. The zero
 // value tolerates nothing.
-type Patience struct{ seen time.Time }
+type OutageTolerance struct{ seen time.Time }
 
 // Seen records that the control plane answered.
-func (p *Patience) Seen() { p.seen = time.Now() }
+func (p *OutageTolerance) Seen() { p.seen = time.Now() }
 
 // Bears reports whether err only means that the control plane is unreachable,
 // and not for longer than awayLimit.
-func (p *Patience) Bears(err error) bool { return away(err) && time.Since(p.seen) <= awayLimit }
+func (p *OutageTolerance) Bears(err error) bool {
+	return isUnreachable(err) && time.Since(p.seen) <= outageLimit
+}
 
 // Follow reads a stream of server-sent events and calls each until it returns stop. It reopens
 // a broken stream after the last event that it read, and retries for up to awayLimit while the
 // control plane is unreachable. If the first attempt fails, Follow returns its error at once.
 func Follow(ctx context.Context, open func(lastID string) (*http.Response, error),
 	each func(Event) (stop bool, err error)) error {
-	var patience Patience
+	var patience OutageTolerance
 	last := ""
 	for {
 		r, err := open(last)
@@ -69,9 +71,9 @@ func Follow(ctx context.Context, open func(lastID string) (*http.Response, error
 	}
 }
 
-// away reports whether nothing answered, or only a proxy in front of the control plane. A
+// isUnreachable reports whether nothing answered, or only a proxy in front of the control plane. A
 // refusal by the control plane itself does not count.
-func away(err error) bool {
+func isUnreachable(err error) bool {
 	var p *Problem
 	return exitcode.CodeOf(err) == exitcode.Unreachable && !errors.As(err, &p)
 }

@@ -14,25 +14,27 @@ import (
 // always, because the request had no effect; after 503 only if the request may be sent twice.
 type retryTransport struct{ next http.RoundTripper }
 
-// patienceLimit is the maximum total time for the retries of one request.
-const patienceLimit = time.Minute
+// retryLimit is the maximum total time for the retries of one request.
+const retryLimit = time.Minute
 
-type impatience struct{}
+type noRetryKey struct{}
 
-// AtOnce returns a context whose requests are not retried, for callers that
+// WithoutRetries returns a context whose requests are not retried, for callers that
 // check the health of the control plane.
-func AtOnce(ctx context.Context) context.Context { return context.WithValue(ctx, impatience{}, true) }
+func WithoutRetries(ctx context.Context) context.Context {
+	return context.WithValue(ctx, noRetryKey{}, true)
+}
 
 // RoundTrip sends a request, and retries it where allowed.
 func (p retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	begun, atOnce := time.Now(), r.Context().Value(impatience{}) != nil
+	begun, atOnce := time.Now(), r.Context().Value(noRetryKey{}) != nil
 	for {
 		answer, err := p.next.RoundTrip(r)
 		if err != nil {
 			return answer, err
 		}
-		wait, again := comeAgain(r, answer)
-		if !again || atOnce || time.Since(begun)+wait > patienceLimit {
+		wait, again := retryAfter(r, answer)
+		if !again || atOnce || time.Since(begun)+wait > retryLimit {
 			return answer, nil
 		}
 		next := r.Clone(r.Context())
@@ -50,10 +52,10 @@ func (p retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// comeAgain reports whether a request may be retried, and after how long.
-func comeAgain(r *http.Request, answer *http.Response) (time.Duration, bool) {
+// retryAfter reports whether a request may be retried, and after how long.
+func retryAfter(r *http.Request, answer *http.Response) (time.Duration, bool) {
 	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
-	if err != nil || seconds < 0 || seconds > int(patienceLimit.Seconds()) ||
+	if err != nil || seconds < 0 || seconds > int(retryLimit.Seconds()) ||
 		r.Body != nil && r.Body != http.NoBody && r.GetBody == nil {
 		return 0, false
 	}

@@ -99,7 +99,7 @@ func TestPatienceCountsSlowRefusals(t *testing.T) {
 		took  time.Duration
 	}{
 		"whatever is asked":  {func(ctx context.Context) context.Context { return ctx }, 11, 65 * time.Second},
-		"how it is, at once": {AtOnce, 1, 5 * time.Second},
+		"how it is, at once": {WithoutRetries, 1, 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

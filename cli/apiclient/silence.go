@@ -25,47 +25,49 @@ const (
 	silentFor = time.Minute
 )
 
-// answerWithin returns the maximum time until the response to a request starts.
-func answerWithin(r *http.Request) time.Duration {
+// responseTimeout returns the maximum time until the response to a request starts.
+func responseTimeout(r *http.Request) time.Duration {
 	operation, _ := api.OperationOf(r.Method, r.URL.Path)
 	return operation.ResponseTime() + networkTime
 }
 
-// silent is the error for an idle timeout of this duration.
-type silent time.Duration
+// idleTimeoutError is the error for an idle timeout of this duration.
+type idleTimeoutError time.Duration
 
 // Error returns the message.
-func (s silent) Error() string { return fmt.Sprintf("no data received for %s", time.Duration(s)) }
+func (s idleTimeoutError) Error() string {
+	return fmt.Sprintf("no data received for %s", time.Duration(s))
+}
 
 // RoundTrip makes the exchange and applies the timeouts until the response body is closed.
 func (a idleTimeoutTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
-	limit := answerWithin(r)
-	watch := time.AfterFunc(limit, func() { cancel(silent(limit)) })
+	limit := responseTimeout(r)
+	watch := time.AfterFunc(limit, func() { cancel(idleTimeoutError(limit)) })
 	answer, err := a.next.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		watch.Stop()
-		err = causeOf(ctx, err)
+		err = idleTimeoutOr(ctx, err)
 		cancel(nil)
 		return nil, err
 	}
 	watch.Stop()
-	answer.Body = &watched{ReadCloser: answer.Body, ctx: ctx, cancel: cancel,
-		watch: time.AfterFunc(silentFor, func() { cancel(silent(silentFor)) })}
+	answer.Body = &idleTimeoutBody{ReadCloser: answer.Body, ctx: ctx, cancel: cancel,
+		watch: time.AfterFunc(silentFor, func() { cancel(idleTimeoutError(silentFor)) })}
 	return answer, nil
 }
 
-// causeOf returns the idle timeout that canceled an exchange, else err.
-func causeOf(ctx context.Context, err error) error {
-	var s silent
+// idleTimeoutOr returns the idle timeout that canceled an exchange, else err.
+func idleTimeoutOr(ctx context.Context, err error) error {
+	var s idleTimeoutError
 	if errors.As(context.Cause(ctx), &s) {
 		return s
 	}
 	return err
 }
 
-// watched is the body of a response that has started.
-type watched struct {
+// idleTimeoutBody is the body of a response that has started.
+type idleTimeoutBody struct {
 	io.ReadCloser
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -73,17 +75,17 @@ type watched struct {
 }
 
 // Read reads from the body and resets the timeout.
-func (w *watched) Read(b []byte) (int, error) {
+func (w *idleTimeoutBody) Read(b []byte) (int, error) {
 	n, err := w.ReadCloser.Read(b)
 	if err != nil && err != io.EOF { //nolint:errorlint // a reader's end is io.EOF itself
-		err = causeOf(w.ctx, err)
+		err = idleTimeoutOr(w.ctx, err)
 	}
 	w.watch.Reset(silentFor)
 	return n, err
 }
 
 // Close ends the exchange.
-func (w *watched) Close() error {
+func (w *idleTimeoutBody) Close() error {
 	w.watch.Stop()
 	w.cancel(nil)
 	return w.ReadCloser.Close()

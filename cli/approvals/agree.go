@@ -27,14 +27,14 @@ const (
 	maxIDs    = 50
 )
 
-// alikeTo returns a waiting plan and the other waiting plans of its group, the given
+// groupMembers returns a waiting plan and the other waiting plans of its group, the given
 // one first. The answer does not cover plans that join the group later.
-func alikeTo(ctx context.Context, client *apiclient.Client, t api.Approval) ([]api.Approval, error) {
+func groupMembers(ctx context.Context, client *apiclient.Client, t api.Approval) ([]api.Approval, error) {
 	all := []api.Approval{t}
 	if t.Group == "" {
 		return all, nil
 	}
-	others, err := waiting(ctx, client, api.ListApprovalsParams{Group: t.Group, Brief: true})
+	others, err := listWaiting(ctx, client, api.ListApprovalsParams{Group: t.Group, Brief: true})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func alikeTo(ctx context.Context, client *apiclient.Client, t api.Approval) ([]a
 // agree has a person confirm the answer: it displays the counts and the risk of
 // each plan and prompts. Without a terminal, it accepts only plans that are named
 // exactly. Rejecting named plans needs no confirmation.
-func (a *answer) agree(ctx context.Context, client *apiclient.Client, targets []api.Approval) error {
+func (a *answerOptions) agree(ctx context.Context, client *apiclient.Client, targets []api.Approval) error {
 	rejects, many := a.give == api.ResponseAnswerReject, a.all || a.alike
 	for _, t := range targets {
 		if t.Status != api.ApprovalStatusWaiting {
@@ -70,7 +70,7 @@ func (a *answer) agree(ctx context.Context, client *apiclient.Client, targets []
 
 // refuse returns the error for an answer without a terminal that does not name its
 // plans exactly. It suggests the command that does.
-func (a *answer) refuse(targets []api.Approval) error {
+func (a *answerOptions) refuse(targets []api.Approval) error {
 	what := "this " + string(a.give) + "s " + review.Subject(targets[0]) + " on " + review.Place(targets)
 	if a.all {
 		what = fmt.Sprintf("this %ss %s", a.give, diff.Plural(len(targets), "plan", "plans"))
@@ -97,7 +97,7 @@ func (a *answer) refuse(targets []api.Approval) error {
 
 // display prints what the answer covers, with the plans of a group once. It returns an
 // error for an approval of a plan whose report is inconsistent.
-func (a *answer) display(ctx context.Context, client *apiclient.Client, groups [][]api.Approval) error {
+func (a *answerOptions) display(ctx context.Context, client *apiclient.Client, groups [][]api.Approval) error {
 	c := a.env.Console
 	for _, alike := range groups {
 		t, err := whole(ctx, client, alike[0])
@@ -138,7 +138,7 @@ func effect(a api.Approval, report *diff.Report) string {
 	}
 	words := []string{t.Text()}
 	switch {
-	case words[0] == "" && review.Grave(a):
+	case words[0] == "" && review.NeedsTypedConfirmation(a):
 		words[0] = "destroys or replaces something"
 	case words[0] == "":
 		words[0] = "changes something"
@@ -151,16 +151,16 @@ func effect(a api.Approval, report *diff.Report) string {
 
 // ask prompts for confirmation: for each destructive group by the name of its component,
 // and for all others together.
-func (a *answer) ask(ctx context.Context, groups [][]api.Approval, all int) error {
+func (a *answerOptions) ask(ctx context.Context, groups [][]api.Approval, all int) error {
 	if a.give == api.ResponseAnswerReject {
 		return a.env.Console.Confirm(ctx, "this rejects "+diff.Plural(all, "plan", "plans"), false)
 	}
 	rest := all
 	for _, alike := range groups {
-		if review.Grave(alike[0]) {
+		if review.NeedsTypedConfirmation(alike[0]) {
 			rest -= len(alike)
 			if err := a.typed(ctx, "This cannot be undone. Type %s to approve: ",
-				review.Word(review.Subject(alike[0]), len(alike), true)); err != nil {
+				review.ConfirmationText(review.Subject(alike[0]), len(alike), true)); err != nil {
 				return err
 			}
 		}
@@ -176,7 +176,7 @@ func (a *answer) ask(ctx context.Context, groups [][]api.Approval, all int) erro
 }
 
 // typed prompts for a word, and returns an error if they type another.
-func (a *answer) typed(ctx context.Context, prompt, word string) error {
+func (a *answerOptions) typed(ctx context.Context, prompt, word string) error {
 	got, err := a.env.Console.Ask(ctx, fmt.Sprintf(prompt, word))
 	if err == nil && strings.TrimSpace(got) != word {
 		err = exitcode.With(exitcode.Rejected, errors.New("canceled: canceled: nothing was approved"))

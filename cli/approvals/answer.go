@@ -19,8 +19,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// answer holds the flags and the state that approve and reject share.
-type answer struct {
+// answerOptions holds the flags and the state that approve and reject share.
+type answerOptions struct {
 	env     *cmdenv.Env
 	give    api.ResponseAnswer
 	reason  string
@@ -38,7 +38,7 @@ type answer struct {
 
 // NewApprove returns the command `nuon approve`.
 func NewApprove(e *cmdenv.Env) *cobra.Command {
-	a := answer{env: e, give: api.ResponseAnswerApprove}
+	a := answerOptions{env: e, give: api.ResponseAnswerApprove}
 	c := &cobra.Command{
 		Use:   "approve INSTALL/COMPONENT|APPROVAL…|--workflow WORKFLOW",
 		Short: "Approve plans, scripts or settings",
@@ -75,7 +75,7 @@ for the install, or plans whose report is incomplete. Your permission is checked
 
 // NewReject returns the command `nuon reject`.
 func NewReject(e *cmdenv.Env) *cobra.Command {
-	a := answer{env: e, give: api.ResponseAnswerReject}
+	a := answerOptions{env: e, give: api.ResponseAnswerReject}
 	c := &cobra.Command{
 		Use:   "reject INSTALL/COMPONENT|APPROVAL… --reason TEXT",
 		Short: "Reject plans until something in them changes",
@@ -94,7 +94,7 @@ func NewReject(e *cmdenv.Env) *cobra.Command {
 	return c
 }
 
-func (a *answer) flags(c *cobra.Command) {
+func (a *answerOptions) flags(c *cobra.Command) {
 	left := "everything that is waiting"
 	if a.give == api.ResponseAnswerApprove {
 		left += ", except what destroys, replaces, restores, loosens settings or has an incomplete report"
@@ -108,7 +108,7 @@ func (a *answer) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&a.alike, "alike", false, "also all waiting plans that are alike")
 }
 
-func (a *answer) run(ctx context.Context, args []string) error {
+func (a *answerOptions) run(ctx context.Context, args []string) error {
 	switch {
 	case a.workflow != "":
 		return a.approveWorkflow(ctx, args)
@@ -147,7 +147,7 @@ func (a *answer) run(ctx context.Context, args []string) error {
 }
 
 // respond answers one plan after the other until one fails, and returns those that it answered.
-func (a *answer) respond(ctx context.Context, client *apiclient.Client, targets []api.Approval) ([]api.Approval,
+func (a *answerOptions) respond(ctx context.Context, client *apiclient.Client, targets []api.Approval) ([]api.Approval,
 	error) {
 	done := []api.Approval{}
 	for _, t := range targets {
@@ -169,7 +169,7 @@ const (
 
 // respondAll answers many plans. It continues after a failure, unless the control
 // plane is unreachable.
-func (a *answer) respondAll(ctx context.Context, client *apiclient.Client,
+func (a *answerOptions) respondAll(ctx context.Context, client *apiclient.Client,
 	targets []api.Approval) ([]api.Approval, error) {
 	done, failed := []api.Approval{}, []error{}
 	for i, t := range targets {
@@ -200,7 +200,7 @@ func (a *answer) respondAll(ctx context.Context, client *apiclient.Client,
 }
 
 // send sends the answer for one plan, bound to the plan and content that were displayed.
-func (a *answer) send(ctx context.Context, client *apiclient.Client, t api.Approval) (api.Approval, error) {
+func (a *answerOptions) send(ctx context.Context, client *apiclient.Client, t api.Approval) (api.Approval, error) {
 	given := api.Response{Answer: a.give, Plan: t.Plan, ContentDigest: t.ContentDigest, Reason: a.reason}
 	got, err := apiclient.Decode[api.Approval](client.RespondApproval(ctx, t.ID, given))
 	if err != nil {
@@ -209,16 +209,16 @@ func (a *answer) send(ctx context.Context, client *apiclient.Client, t api.Appro
 	return got, nil
 }
 
-func (a *answer) show(done []api.Approval) error {
+func (a *answerOptions) show(done []api.Approval) error {
 	if a.env.Console.Output == "name" {
 		return a.env.Console.List(done, nil, ids(done))
 	}
-	return a.env.Console.Result(done, func(w io.Writer) error { return sayAnswers(w, gathered(a.env.Console, done)) })
+	return a.env.Console.Result(done, func(w io.Writer) error { return printAnswers(w, grouped(a.env.Console, done)) })
 }
 
-// sayAnswers prints one line for each answered plan or group of plans. Plans of a
+// printAnswers prints one line for each answered plan or group of plans. Plans of a
 // group can have different results, and get one line for each.
-func sayAnswers(w io.Writer, done [][]api.Approval) error {
+func printAnswers(w io.Writer, done [][]api.Approval) error {
 	for _, alike := range done {
 		for _, d := range byStatus(alike) {
 			if _, err := fmt.Fprintf(w, "%s: %s on %s\n",
@@ -250,7 +250,7 @@ func find(ctx context.Context, client *apiclient.Client, name string) (api.Appro
 	if !strings.Contains(name, "/") {
 		return apiclient.Decode[api.Approval](client.GetApproval(ctx, name))
 	}
-	all, err := waiting(ctx, client, api.ListApprovalsParams{Brief: true})
+	all, err := listWaiting(ctx, client, api.ListApprovalsParams{Brief: true})
 	if err != nil {
 		return api.Approval{}, err
 	}
@@ -276,7 +276,7 @@ func find(ctx context.Context, client *apiclient.Client, name string) (api.Appro
 
 // targets returns the approvals to answer. --all leaves out those that require an
 // individual approval.
-func (a *answer) targets(ctx context.Context, client *apiclient.Client, args []string) ([]api.Approval, error) {
+func (a *answerOptions) targets(ctx context.Context, client *apiclient.Client, args []string) ([]api.Approval, error) {
 	if a.all {
 		return a.everything(ctx, client)
 	}
@@ -295,14 +295,14 @@ func (a *answer) targets(ctx context.Context, client *apiclient.Client, args []s
 		out = append(out, t)
 	}
 	if a.alike {
-		return alikeTo(ctx, client, out[0])
+		return groupMembers(ctx, client, out[0])
 	}
 	return out, nil
 }
 
 // everything returns the waiting approvals that may be answered together, and reports the others.
-func (a *answer) everything(ctx context.Context, client *apiclient.Client) ([]api.Approval, error) {
-	all, err := waiting(ctx, client, api.ListApprovalsParams{Install: a.install, Brief: true})
+func (a *answerOptions) everything(ctx context.Context, client *apiclient.Client) ([]api.Approval, error) {
+	all, err := listWaiting(ctx, client, api.ListApprovalsParams{Install: a.install, Brief: true})
 	if err == nil && len(all) == 0 {
 		a.env.Console.Messagef("no approvals waiting")
 	}
@@ -317,9 +317,9 @@ func (a *answer) everything(ctx context.Context, client *apiclient.Client) ([]ap
 			why = fmt.Sprintf("restores state version %d", t.Restore)
 		case t.Kind == api.ApprovalKindSettings:
 			why = "loosen approval"
-		case t.IndividualApproval && !review.Grave(t):
+		case t.IndividualApproval && !review.NeedsTypedConfirmation(t):
 			why = "has changes that its report does not show"
-		case !review.Grave(t):
+		case !review.NeedsTypedConfirmation(t):
 			safe = append(safe, t)
 			continue
 		}

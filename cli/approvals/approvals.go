@@ -77,11 +77,11 @@ func onScreen(ctx context.Context, c *console.Console, client *apiclient.Client,
 }
 
 // PrintGiven prints the answers that a person gave on a screen.
-func PrintGiven(c *console.Console, given review.Given) error {
+func PrintGiven(c *console.Console, given review.Answers) error {
 	for _, w := range given.Workflows {
-		fmt.Fprintln(c.Out, review.WholeApproved(w))
+		fmt.Fprintln(c.Out, review.WorkflowApprovalText(w))
 	}
-	return sayAnswers(c.Out, gathered(c, given.Approvals))
+	return printAnswers(c.Out, grouped(c, given.Approvals))
 }
 
 // printAll prints the plans one after the other. On a terminal it prints plans of a group once.
@@ -106,7 +106,7 @@ func printAll(ctx context.Context, c *console.Console, client *apiclient.Client,
 		if len(found) == 0 {
 			return nothing(ctx, w, c, client, args)
 		}
-		return show(w, c, alone(found))
+		return show(w, c, ungrouped(found))
 	})
 }
 
@@ -134,9 +134,9 @@ func whole(ctx context.Context, client *apiclient.Client, a api.Approval) (api.A
 	return apiclient.Decode[api.Approval](client.GetApproval(ctx, a.ID))
 }
 
-// waiting returns the waiting approvals of a request, oldest first, because later ones
+// listWaiting returns the waiting approvals of a request, oldest first, because later ones
 // can depend on earlier ones.
-func waiting(ctx context.Context, client *apiclient.Client, p api.ListApprovalsParams) ([]api.Approval, error) {
+func listWaiting(ctx context.Context, client *apiclient.Client, p api.ListApprovalsParams) ([]api.Approval, error) {
 	all, err := apiclient.ListAll(func(cursor string) ([]api.Approval, string, error) {
 		p.Cursor = cursor
 		l, err := apiclient.Decode[api.ApprovalList](client.ListApprovals(ctx, &p))
@@ -152,7 +152,7 @@ func waiting(ctx context.Context, client *apiclient.Client, p api.ListApprovalsP
 // for an install that does not exist.
 func chosen(ctx context.Context, client *apiclient.Client, args []string, brief bool) ([]api.Approval, error) {
 	if len(args) == 0 {
-		return waiting(ctx, client, api.ListApprovalsParams{Brief: brief})
+		return listWaiting(ctx, client, api.ListApprovalsParams{Brief: brief})
 	}
 	out := []api.Approval{}
 	var all []api.Approval
@@ -167,13 +167,13 @@ func chosen(ctx context.Context, client *apiclient.Client, args []string, brief 
 		}
 		if all == nil {
 			var err error
-			if all, err = waiting(ctx, client, api.ListApprovalsParams{Brief: true}); err != nil {
+			if all, err = listWaiting(ctx, client, api.ListApprovalsParams{Brief: true}); err != nil {
 				return nil, err
 			}
 		}
 		here := slices.DeleteFunc(slices.Clone(all), func(a api.Approval) bool { return !Named(a, arg) })
 		if len(here) == 0 {
-			if err := known(ctx, client, arg); err != nil {
+			if err := checkInstallExists(ctx, client, arg); err != nil {
 				return nil, err
 			}
 		}
@@ -182,10 +182,10 @@ func chosen(ctx context.Context, client *apiclient.Client, args []string, brief 
 	return out, nil
 }
 
-// known returns an error unless an install, or the install of a component, of this name exists.
-func known(ctx context.Context, client *apiclient.Client, arg string) error {
+// checkInstallExists returns an error unless an install, or the install of a component, of this name exists.
+func checkInstallExists(ctx context.Context, client *apiclient.Client, arg string) error {
 	_, err := apiclient.Decode[api.Install](client.GetInstall(ctx, arg))
-	install, both := above(arg)
+	install, both := installPart(arg)
 	if err == nil || !both || !apiclient.CodeIs(err, "not_found") {
 		return err
 	}
@@ -195,8 +195,8 @@ func known(ctx context.Context, client *apiclient.Client, arg string) error {
 	return err
 }
 
-// above returns the part before the last slash, which is the install of a component.
-func above(s string) (install string, found bool) {
+// installPart returns the part before the last slash, which is the install of a component.
+func installPart(s string) (install string, found bool) {
 	i := strings.LastIndexByte(s, '/')
 	return s[:max(i, 0)], i > 0
 }
@@ -238,7 +238,7 @@ func nothing(ctx context.Context, w io.Writer, c *console.Console, client *apicl
 		return err
 	}
 	all = slices.DeleteFunc(all, func(i api.InstallSummary) bool {
-		return !review.UnderWay(i) || len(args) > 0 && !at(i, args)
+		return !review.WorkInProgress(i) || len(args) > 0 && !matchesInstall(i, args)
 	})
 	for n, i := range all {
 		if n == maxBusyInstalls {
@@ -256,10 +256,10 @@ func nothing(ctx context.Context, w io.Writer, c *console.Console, client *apicl
 // maxBusyInstalls is the maximum number of installs named that have work in progress.
 const maxBusyInstalls = 10
 
-// at reports whether one of the words names an install, or one of its components.
-func at(i api.InstallSummary, words []string) bool {
+// matchesInstall reports whether one of the words names an install, or one of its components.
+func matchesInstall(i api.InstallSummary, words []string) bool {
 	for _, w := range words {
-		install, both := above(w)
+		install, both := installPart(w)
 		for _, name := range []string{i.ID, i.Name, i.App + "/" + i.Name} {
 			if w == name || both && install == name {
 				return true
@@ -269,8 +269,8 @@ func at(i api.InstallSummary, words []string) bool {
 	return false
 }
 
-// alone returns one group for each plan.
-func alone(all []api.Approval) [][]api.Approval {
+// ungrouped returns one group for each plan.
+func ungrouped(all []api.Approval) [][]api.Approval {
 	out := make([][]api.Approval, 0, len(all))
 	for _, a := range all {
 		out = append(out, []api.Approval{a})
@@ -278,13 +278,13 @@ func alone(all []api.Approval) [][]api.Approval {
 	return out
 }
 
-// gathered returns the groups in which plans are printed: on a terminal, plans that
+// grouped returns the groups in which plans are printed: on a terminal, plans that
 // are alike form one group.
-func gathered(c *console.Console, all []api.Approval) [][]api.Approval {
+func grouped(c *console.Console, all []api.Approval) [][]api.Approval {
 	if c.OutIsTerminal {
 		return review.Gather(all)
 	}
-	return alone(all)
+	return ungrouped(all)
 }
 
 func show(w io.Writer, c *console.Console, groups [][]api.Approval) error {
@@ -307,7 +307,7 @@ func showOne(w io.Writer, c *console.Console, alike []api.Approval) error {
 	if len(alike) > 1 {
 		id = fmt.Sprintf("%s and %d more", a.ID, len(alike)-1)
 		if err == nil {
-			report = review.OfAll(a, report)
+			report = review.GroupReport(a, report)
 		}
 	}
 	fmt.Fprintf(w, "%s %s on %s   (%s)\n", review.Verb(a), review.Subject(a), review.Place(alike), id)

@@ -58,7 +58,7 @@ each. In a pipe, and with -o json, yaml or name, every plan has a row.`,
 				return exitcode.Usagef("--status %s: use one of %s", status, strings.Join(api.ApprovalStatuses, ", "))
 			}
 			if !each {
-				l.Rows = func(all []api.Approval) [][]string { return together(e, all) }
+				l.Rows = func(all []api.Approval) [][]string { return groupRows(e, all) }
 			}
 			return nil
 		},
@@ -73,8 +73,8 @@ each. In a pipe, and with -o json, yaml or name, every plan has a row.`,
 	return c
 }
 
-// together returns table rows with one row for each group of plans that are alike.
-func together(e *cmdenv.Env, all []api.Approval) [][]string {
+// groupRows returns table rows with one row for each group of plans that are alike.
+func groupRows(e *cmdenv.Env, all []api.Approval) [][]string {
 	var rows [][]string
 	for _, alike := range review.Gather(all) {
 		rows = append(rows, cells(alike))

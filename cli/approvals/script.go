@@ -55,7 +55,7 @@ func Script(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, approv
 
 // sendScript approves a script that was displayed, or read before.
 func sendScript(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, t api.Approval) error {
-	a := answer{env: e, give: api.ResponseAnswerApprove}
+	a := answerOptions{env: e, give: api.ResponseAnswerApprove}
 	if _, err := a.send(ctx, client, t); err != nil {
 		return err
 	}

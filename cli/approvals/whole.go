@@ -20,7 +20,7 @@ import (
 // This file implements `nuon approve --workflow`, with which an approver approves all
 // plans of one workflow until it ends.
 
-func (a *answer) wholeFlags(c *cobra.Command) {
+func (a *answerOptions) wholeFlags(c *cobra.Command) {
 	c.Flags().StringVar(&a.workflow, "workflow", "",
 		"approve everything that this workflow plans until it ends (ID, or an install for its running workflow)")
 	c.Flags().BoolVar(&a.revoke, "revoke", false, "with --workflow: withdraw the approval")
@@ -28,7 +28,7 @@ func (a *answer) wholeFlags(c *cobra.Command) {
 }
 
 // approveWorkflow approves a workflow as a whole, or revokes that approval.
-func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
+func (a *answerOptions) approveWorkflow(ctx context.Context, args []string) error {
 	if len(args) > 0 || a.all || a.alike || a.digest != "" || a.install != "" {
 		return exitcode.Usagef("--workflow approves a whole workflow: remove plans, --all, --alike, --digest and " +
 			"--install")
@@ -55,10 +55,10 @@ func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
 		api.Reason{Reason: a.reason})); err != nil {
 		return err
 	}
-	return a.showWhole(w, "%s\n", review.WholeApproved(w))
+	return a.showWhole(w, "%s\n", review.WorkflowApprovalText(w))
 }
 
-func (a *answer) showWhole(w api.Workflow, format string, args ...any) error {
+func (a *answerOptions) showWhole(w api.Workflow, format string, args ...any) error {
 	if a.env.Console.Output == "name" {
 		return a.env.Console.List(w, nil, [][]string{{w.ID}})
 	}
@@ -85,7 +85,7 @@ func findRunning(ctx context.Context, client *apiclient.Client, name string) (ap
 		return api.Workflow{}, err
 	}
 	running = slices.DeleteFunc(running, func(w api.Workflow) bool {
-		return !review.Approvable(w)
+		return !review.IsWorkflowApprovable(w)
 	})
 	switch len(running) {
 	case 0:
@@ -104,7 +104,7 @@ func findRunning(ctx context.Context, client *apiclient.Client, name string) (ap
 
 // agreeWhole displays what the approval covers and asks for confirmation. Without a
 // terminal it accepts only the id of a workflow.
-func (a *answer) agreeWhole(ctx context.Context, client *apiclient.Client, w api.Workflow) error {
+func (a *answerOptions) agreeWhole(ctx context.Context, client *apiclient.Client, w api.Workflow) error {
 	c, what := a.env.Console, "this approves everything that "+review.NameOf(w)+" plans until it ends"
 	if !c.Asks() {
 		if a.workflow == w.ID {
@@ -120,7 +120,7 @@ func (a *answer) agreeWhole(ctx context.Context, client *apiclient.Client, w api
 	}
 	c.Messagef("%s   (%s)", review.NameOf(w), w.ID)
 	c.Messagef("%s", c.Wrap("  because "+console.Line(w.Reason), 2))
-	waits, err := waiting(ctx, client, api.ListApprovalsParams{Install: w.InstallID, Brief: true})
+	waits, err := listWaiting(ctx, client, api.ListApprovalsParams{Install: w.InstallID, Brief: true})
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (a *answer) agreeWhole(ctx context.Context, client *apiclient.Client, w api
 			return err
 		}
 		how := "  approves now: %s: %s"
-		if !review.Covered(t) {
+		if !review.IsCovered(t) {
 			how = "  still needs approval: %s: %s"
 		}
 		c.Messagef(how, console.Line(review.Subject(t)), effect(t, report))
@@ -144,6 +144,6 @@ func (a *answer) agreeWhole(ctx context.Context, client *apiclient.Client, w api
 	if next := review.Unplanned(w); len(next) > 0 {
 		c.Messagef("%s", c.Wrap("  approves once planned: "+console.Line(strings.Join(next, ", ")), 2))
 	}
-	c.Messagef("%s", c.Wrap("  never approves "+review.NeverCovered(console.Line(w.Install)), 2))
+	c.Messagef("%s", c.Wrap("  never approves "+review.NotCoveredText(console.Line(w.Install)), 2))
 	return c.Confirm(ctx, what, false)
 }

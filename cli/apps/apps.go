@@ -111,13 +111,13 @@ func Problem(a api.App) string {
 		if errors > 1 {
 			count = fmt.Sprintf("%d errors", errors)
 		}
-		return fmt.Sprintf("%s in the config%s; list them with `nuon apps get %s`", count, at(a), a.Name)
+		return fmt.Sprintf("%s in the config%s; list them with `nuon apps get %s`", count, commitOf(a), a.Name)
 	}
 	return ""
 }
 
-// at names the commit at which an app's config was last read.
-func at(a api.App) string {
+// commitOf names the commit at which an app's config was last read.
+func commitOf(a api.App) string {
 	if a.Revision.Commit == "" {
 		return ""
 	}

@@ -40,10 +40,10 @@ func openWorkTree(dir string) (*worktree.Repository, error) {
 	return w, nil
 }
 
-// committed returns the commit of a directory in a git work tree. It returns an error
+// committedAt returns the commit of a directory in a git work tree. It returns an error
 // if anything below the directory is not committed, because the control plane reads
 // the repository, not the directory.
-func committed(dir string) (string, error) {
+func committedAt(dir string) (string, error) {
 	w, err := openWorkTree(dir)
 	if err != nil {
 		return "", err

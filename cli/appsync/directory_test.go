@@ -97,7 +97,7 @@ func TestCommitted(t *testing.T) {
 			t.Parallel()
 			dir, commit := repository(t)
 			c.change(dir)
-			got, err := committed(filepath.Join(dir, "apps", "shop"))
+			got, err := committedAt(filepath.Join(dir, "apps", "shop"))
 			if c.differs == "" {
 				if err != nil || got != commit {
 					t.Errorf("at %q, %v; want %q", got, err, commit)
@@ -134,13 +134,13 @@ func TestCommittedElsewhere(t *testing.T) {
 		filepath.Join(links, "shop"):         commit,
 		filepath.Join(other, "apps", "shop"): runGit(t, other, "rev-parse", "HEAD"),
 	} {
-		if got, err := committed(place); err != nil || got != want {
+		if got, err := committedAt(place); err != nil || got != want {
 			t.Errorf("%s is at %q, %v; want %q", place, got, err, want)
 		}
 	}
 	write(t, dir, "apps/shop/new.toml", "#\n")
 	for _, place := range []string{filepath.Join(links, "root"), filepath.Join(links, "shop")} {
-		if _, err := committed(place); exitcode.CodeOf(err) != exitcode.Usage {
+		if _, err := committedAt(place); exitcode.CodeOf(err) != exitcode.Usage {
 			t.Errorf("a change in %s ended with %v", place, err)
 		}
 	}
@@ -151,7 +151,7 @@ func TestNotCommitted(t *testing.T) {
 	empty := t.TempDir()
 	runGit(t, empty, "init", "-q")
 	for dir, says := range map[string]string{t.TempDir(): "nuon sync --app NAME", empty: "commit and push"} {
-		if got, err := committed(dir); exitcode.CodeOf(err) != exitcode.Usage || !strings.Contains(err.Error(), says) {
+		if got, err := committedAt(dir); exitcode.CodeOf(err) != exitcode.Usage || !strings.Contains(err.Error(), says) {
 			t.Errorf("at %q, ended with %v; want %q", got, err, says)
 		}
 	}

@@ -103,9 +103,9 @@ func TestFollowsWhatChanged(t *testing.T) {
 						api.InstallSummary{ID: "ins_" + n, Name: n, Status: api.InstallSummaryStatusDeploying})
 				}
 				m.set("c", "current")
-				got, err := waitFor(t.Context(), quiet, m.client(t), state(true),
+				got, err := waitForSync(t.Context(), quiet, m.client(t), state(true),
 					options{wait: true, timeout: time.Hour})
-				if err != nil || len(got.Installs) != 3 || !settled(got) {
+				if err != nil || len(got.Installs) != 3 || !isSettled(got) {
 					t.Fatalf("%v, %+v", err, got.Installs)
 				}
 				for n, mark := range m.asked {
@@ -132,8 +132,8 @@ func TestAForgottenInstallIsNotWaitedFor(t *testing.T) {
 		m.all = []api.InstallSummary{{ID: "ins_a", Name: "a", Status: api.InstallSummaryStatusCurrent},
 			{ID: "ins_b", Name: "b", Status: api.InstallSummaryStatusDeploying}}
 		begun := time.Now()
-		got, err := waitFor(t.Context(), quiet, m.client(t), state(true), options{wait: true, timeout: time.Hour})
-		if err != nil || len(got.Installs) != 1 || time.Since(begun) > refreshAfter+2*pause {
+		got, err := waitForSync(t.Context(), quiet, m.client(t), state(true), options{wait: true, timeout: time.Hour})
+		if err != nil || len(got.Installs) != 1 || time.Since(begun) > refreshAfter+2*pollInterval {
 			t.Errorf("%v after %s: %+v", err, time.Since(begun), got.Installs)
 		}
 	})

@@ -91,7 +91,7 @@ func run(ctx context.Context, e *cmdenv.Env, o options, args []string) error {
 	if err != nil {
 		return err
 	}
-	now, err := look(ctx, e, client, o, args)
+	now, err := syncNow(ctx, e, client, o, args)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func run(ctx context.Context, e *cmdenv.Env, o options, args []string) error {
 		}
 	}
 	if !o.noWait {
-		if now, err = waitFor(ctx, e.Console, client, now, o); err != nil {
+		if now, err = waitForSync(ctx, e.Console, client, now, o); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func run(ctx context.Context, e *cmdenv.Env, o options, args []string) error {
 	}); err != nil {
 		return err
 	}
-	return verdict(now, blocked, o)
+	return exitError(now, blocked, o)
 }
 
 // releaseRest waits for the builds and, if the newest release is incomplete, creates a
@@ -124,7 +124,7 @@ func releaseRest(ctx context.Context, c *console.Console, client *apiclient.Clie
 	o options) (api.Sync, error) {
 	builds := o
 	builds.wait, builds.partial = false, false
-	now, err := waitFor(ctx, c, client, now, builds)
+	now, err := waitForSync(ctx, c, client, now, builds)
 	if err != nil || !now.Failed || hasConfigError(now) {
 		return now, err
 	}
@@ -163,8 +163,8 @@ func unbuildable(ctx context.Context, client *apiclient.Client, now api.Sync) (b
 	return blocked, err
 }
 
-// look makes the control plane read the app now: its repository, or an upload.
-func look(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, o options, args []string) (api.Sync, error) {
+// syncNow makes the control plane read the app now: its repository, or an upload.
+func syncNow(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, o options, args []string) (api.Sync, error) {
 	if o.app != "" && len(args) == 0 {
 		app, err := apiclient.Decode[api.App](client.GetApp(ctx, o.app))
 		if err != nil {
@@ -178,10 +178,10 @@ func look(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, o option
 	if len(args) == 1 {
 		dir = args[0]
 	}
-	return lookAt(ctx, e, client, o.app, dir)
+	return syncDirectory(ctx, e, client, o.app, dir)
 }
 
-func lookAt(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, name, dir string) (api.Sync, error) {
+func syncDirectory(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, name, dir string) (api.Sync, error) {
 	at, err := resolveDirectory(ctx, e, client, name, dir)
 	if err != nil {
 		return api.Sync{}, err
@@ -193,7 +193,7 @@ func lookAt(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, name, 
 		}
 		return apiclient.Decode[api.Sync](client.UploadAppVersionWithBody(ctx, at.app.ID, "application/gzip", archive))
 	}
-	commit, err := committed(at.path)
+	commit, err := committedAt(at.path)
 	if err != nil {
 		return api.Sync{}, err
 	}
@@ -242,36 +242,36 @@ func check(ctx context.Context, c *console.Console, dir string) (*appconfig.App,
 	return config, nil
 }
 
-// pause is the interval between two polls.
-const pause = 500 * time.Millisecond
+// pollInterval is the interval between two polls.
+const pollInterval = 500 * time.Millisecond
 
-// waitFor polls until the builds have ended and, with --wait, each install has the
+// waitForSync polls until the builds have ended and, with --wait, each install has the
 // release or cannot get it without a person.
-func waitFor(ctx context.Context, c *console.Console, client *apiclient.Client, now api.Sync,
+func waitForSync(ctx context.Context, c *console.Console, client *apiclient.Client, now api.Sync,
 	o options) (api.Sync, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	view := progress.Start(c)
 	defer view.Stop()
-	var patience apiclient.Patience
+	var patience apiclient.OutageTolerance
 	follow := &follower{client: client, app: now.App.ID, installs: o.wait}
 	whole, partial := !o.wait, false // the response to the sync request does not include installs
 	for {
 		patience.Seen()
 		view.Show(lines(now, o.wait))
-		if whole && now.Done && (!o.wait || o.failed(now) || settled(now)) {
+		if whole && now.Done && (!o.wait || o.failed(now) || isSettled(now)) {
 			if !partial {
 				return now, nil
 			}
 			follow.all() // a full read must confirm the result of partial reads
 		}
-		next, part, err := again(ctx, follow, &patience)
+		next, part, err := pollAgain(ctx, follow, &patience)
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return now, fmt.Errorf("not done within %s%s; the work continues, wait again with `nuon sync --app %s`",
-				o.timeout, because(underWay(now)), now.App.Name)
+				o.timeout, reasonSuffix(pendingWork(now)), now.App.Name)
 		case ctx.Err() != nil:
-			return now, leave(c, view, now, o.wait)
+			return now, stopWaiting(c, view, now, o.wait)
 		case err != nil:
 			return now, err
 		}
@@ -279,8 +279,8 @@ func waitFor(ctx context.Context, c *console.Console, client *apiclient.Client, 
 	}
 }
 
-// leave prints what continues after Ctrl-C, and the commands to follow or cancel it.
-func leave(c *console.Console, view *progress.View, now api.Sync, wait bool) error {
+// stopWaiting prints what continues after Ctrl-C, and the commands to follow or cancel it.
+func stopWaiting(c *console.Console, view *progress.View, now api.Sync, wait bool) error {
 	again := "nuon sync --app " + now.App.Name
 	var cancel []progress.Next
 	if wait {
@@ -288,20 +288,20 @@ func leave(c *console.Console, view *progress.View, now api.Sync, wait bool) err
 			To: "find what to cancel"}}
 	}
 	what := "the work continues"
-	if busy := underWay(now); busy != "" {
+	if busy := pendingWork(now); busy != "" {
 		what = busy + ", and continues"
 	}
-	return view.Leave(c, what, append([]progress.Next{{Command: again, To: "wait again"}}, cancel...)...)
+	return view.StopWaiting(c, what, append([]progress.Next{{Command: again, To: "wait again"}}, cancel...)...)
 }
 
-// again polls after a pause, and retries while the control plane is unreachable for a short time.
-func again(ctx context.Context, follow *follower, patience *apiclient.Patience) (next api.Sync, partial bool,
+// pollAgain polls after a pause, and retries while the control plane is unreachable for a short time.
+func pollAgain(ctx context.Context, follow *follower, patience *apiclient.OutageTolerance) (next api.Sync, partial bool,
 	err error) {
 	for {
 		select {
 		case <-ctx.Done():
 			return api.Sync{}, false, ctx.Err()
-		case <-time.After(pause):
+		case <-time.After(pollInterval):
 		}
 		next, partial, err = follow.next(ctx)
 		if err == nil || ctx.Err() != nil || !patience.Bears(err) {
@@ -310,8 +310,8 @@ func again(ctx context.Context, follow *follower, patience *apiclient.Patience) 
 	}
 }
 
-// settled reports whether no install can progress without a person.
-func settled(s api.Sync) bool {
+// isSettled reports whether no install can progress without a person.
+func isSettled(s api.Sync) bool {
 	for _, i := range s.Installs {
 		if !installs.Settles(string(i.Status), i.Blocked) {
 			return false
@@ -320,8 +320,8 @@ func settled(s api.Sync) bool {
 	return true
 }
 
-// underWay describes what the sync still waits for.
-func underWay(s api.Sync) string {
+// pendingWork describes what the sync still waits for.
+func pendingWork(s api.Sync) string {
 	var all []string
 	for _, b := range s.Builds {
 		if b.Status == api.BuildStatusQueued || b.Status == api.BuildStatusRunning {
@@ -336,8 +336,8 @@ func underWay(s api.Sync) string {
 	return strings.Join(all, "; ")
 }
 
-// because formats a reason as a suffix; an empty reason yields an empty string.
-func because(reason string) string {
+// reasonSuffix formats a reason as a suffix; an empty reason yields an empty string.
+func reasonSuffix(reason string) string {
 	if reason == "" {
 		return ""
 	}
@@ -361,7 +361,7 @@ func lines(s api.Sync, withInstalls bool) []progress.Line {
 	if !withInstalls {
 		return out
 	}
-	shown, left := worthALine(s.Installs)
+	shown, left := shownInstalls(s.Installs)
 	for _, i := range shown {
 		line := progress.Line{Mark: "·", Text: fmt.Sprintf("%s: %s", i.Name, i.Status)}
 		switch {
@@ -378,7 +378,7 @@ func lines(s api.Sync, withInstalls bool) []progress.Line {
 	}
 	if left > 0 {
 		out = append(out, progress.Line{Mark: "·", Text: fmt.Sprintf("and %d more installs, %d of %d are current",
-			left, current(s.Installs), len(s.Installs))})
+			left, countCurrent(s.Installs), len(s.Installs))})
 	}
 	return out
 }
@@ -386,9 +386,9 @@ func lines(s api.Sync, withInstalls bool) []progress.Line {
 // maxLines is the maximum number of installs that the progress shows.
 const maxLines = 20
 
-// worthALine returns the installs that the progress shows, and the number of the
+// shownInstalls returns the installs that the progress shows, and the number of the
 // others. If there are too many to show all, it leaves out those that are current.
-func worthALine(all []api.InstallSummary) (shown []api.InstallSummary, left int) {
+func shownInstalls(all []api.InstallSummary) (shown []api.InstallSummary, left int) {
 	if len(all) <= maxLines {
 		return all, 0
 	}
@@ -398,7 +398,7 @@ func worthALine(all []api.InstallSummary) (shown []api.InstallSummary, left int)
 	return shown, len(all) - len(shown)
 }
 
-func current(all []api.InstallSummary) (n int) {
+func countCurrent(all []api.InstallSummary) (n int) {
 	for _, i := range all {
 		if i.Status == api.InstallSummaryStatusCurrent {
 			n++
@@ -408,7 +408,7 @@ func current(all []api.InstallSummary) (n int) {
 }
 
 func show(w io.Writer, c *console.Console, s api.Sync, blocked []api.Component, withInstalls bool) error {
-	fmt.Fprintln(w, headline(s.App))
+	fmt.Fprintln(w, releaseLine(s.App))
 	if s.App.Revision.Forced {
 		fmt.Fprintf(w, "  %s\n", console.Line(s.App.Revision.Reason))
 	}
@@ -433,9 +433,9 @@ func show(w io.Writer, c *console.Console, s api.Sync, blocked []api.Component, 
 	return c.Table(w, []string{"INSTALL", "APP", "RELEASE", "STATUS", "REASON"}, installs.Rows(s.Installs))
 }
 
-// headline describes the release of the app and, if its newest commit did not become a
+// releaseLine describes the release of the app and, if its newest commit did not become a
 // release, why.
-func headline(a api.App) string {
+func releaseLine(a api.App) string {
 	commit := ""
 	if a.Revision.Commit != "" {
 		commit = fmt.Sprintf("commit %.7s %s", a.Revision.Commit, console.Line(a.Revision.Subject))
@@ -443,30 +443,30 @@ func headline(a api.App) string {
 	broken := slices.ContainsFunc(a.Diagnostics, isError)
 	switch {
 	case broken && a.Release.Number == 0:
-		return fmt.Sprintf("%s has no release yet: the config%s has errors", a.Name, of(commit))
+		return fmt.Sprintf("%s has no release yet: the config%s has errors", a.Name, commitSuffix(commit))
 	case broken:
-		return fmt.Sprintf("%s stays at release %d: the config%s has errors", a.Name, a.Release.Number, of(commit))
+		return fmt.Sprintf("%s stays at release %d: the config%s has errors", a.Name, a.Release.Number, commitSuffix(commit))
 	case a.Release.Number == 0:
 		return fmt.Sprintf("%s has no release yet", a.Name)
 	case a.Release.Status == api.ReleaseIncomplete:
 		return fmt.Sprintf("release %d of %s%s is incomplete, so no install gets it",
-			a.Release.Number, a.Name, of(commit))
+			a.Release.Number, a.Name, commitSuffix(commit))
 	case commit == "":
 		return fmt.Sprintf("%s is at release %d", a.Name, a.Release.Number)
 	}
 	return fmt.Sprintf("%s is at release %d, %s", a.Name, a.Release.Number, commit)
 }
 
-// of formats the commit of a config as a suffix; it is empty for an upload, which has no commit.
-func of(commit string) string {
+// commitSuffix formats the commit of a config as a suffix; it is empty for an upload, which has no commit.
+func commitSuffix(commit string) string {
 	if commit == "" {
 		return ""
 	}
 	return " of " + commit
 }
 
-// verdict returns the exit code for the result of a sync.
-func verdict(s api.Sync, blocked []api.Component, o options) error {
+// exitError returns the exit code for the result of a sync.
+func exitError(s api.Sync, blocked []api.Component, o options) error {
 	switch {
 	case hasConfigError(s):
 		return exitcode.With(exitcode.Usage,
@@ -486,9 +486,9 @@ func verdict(s api.Sync, blocked []api.Component, o options) error {
 		case i.Status == api.InstallSummaryStatusStalled:
 			return exitcode.With(exitcode.Failed, fmt.Errorf("%s: %s", i.Name, i.Reason))
 		case i.Blocked:
-			return installs.NeedsMore(i.App+"/"+i.Name, i.Reason)
+			return installs.BlockedError(i.App+"/"+i.Name, i.Reason)
 		case i.Status == api.InstallSummaryStatusRejected:
-			if !old(i, s.App) {
+			if !isOldRejection(i, s.App) {
 				worst = exitcode.Rejected
 			}
 		case i.Status == api.InstallSummaryStatusWaitingForApproval:
@@ -506,9 +506,9 @@ func verdict(s api.Sync, blocked []api.Component, o options) error {
 	return nil
 }
 
-// old reports whether an install's rejection is older than the commit or version that
+// isOldRejection reports whether an install's rejection is older than the commit or version that
 // is synced now.
-func old(i api.InstallSummary, a api.App) bool {
+func isOldRejection(i api.InstallSummary, a api.App) bool {
 	since := a.Revision.ObservedAt
 	if since.IsZero() {
 		since = a.Version.CreatedAt

@@ -103,7 +103,7 @@ func TestShowAndVerdict(t *testing.T) {
 			if !strings.Contains(out.String(), c.shows) || c.not != "" && strings.Contains(out.String(), c.not) {
 				t.Errorf("shows\n%s\nwant\n%s\nand not %q", out.String(), c.shows, c.not)
 			}
-			err := verdict(s, c.blocked, options{wait: c.wait})
+			err := exitError(s, c.blocked, options{wait: c.wait})
 			if exitcode.CodeOf(err) != c.code || c.says != "" && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("exit code %d, want %d: %v", exitcode.CodeOf(err), c.code, err)
 			}
@@ -117,11 +117,11 @@ func TestUnderWay(t *testing.T) {
 		s.Installs = []api.InstallSummary{{Name: "acme", Status: "current"},
 			{Name: "globex", Status: "deploying", Reason: "working on web"}}
 	})
-	if got := underWay(s); got != "install globex is deploying (working on web)" {
+	if got := pendingWork(s); got != "install globex is deploying (working on web)" {
 		t.Error(got)
 	}
 	s.Builds[0].Status = api.BuildStatusQueued
-	if got := underWay(s); got != "build 2 of web is queued" {
+	if got := pendingWork(s); got != "build 2 of web is queued" {
 		t.Error(got)
 	}
 }

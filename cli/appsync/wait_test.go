@@ -105,7 +105,7 @@ func TestWaitFor(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &looks{states: c.then}
 				begun := time.Now()
-				got, err := waitFor(t.Context(), quiet, l.client(t), c.first, options{wait: c.wait, timeout: time.Hour})
+				got, err := waitForSync(t.Context(), quiet, l.client(t), c.first, options{wait: c.wait, timeout: time.Hour})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -116,7 +116,7 @@ func TestWaitFor(t *testing.T) {
 				if d := cmp.Diff(want, got); d != "" {
 					t.Error(d)
 				}
-				if l.n != c.looks || time.Since(begun) != time.Duration(c.looks)*pause {
+				if l.n != c.looks || time.Since(begun) != time.Duration(c.looks)*pollInterval {
 					t.Errorf("looked %d times in %s, want %d", l.n, time.Since(begun), c.looks)
 				}
 			})
@@ -137,7 +137,7 @@ func TestWaitForEnds(t *testing.T) {
 			"not done within 30m0s; the work continues, wait again with `nuon sync --app shop`": state(false),
 		} {
 			l, begun := &looks{states: []api.Sync{s}}, time.Now()
-			_, err := waitFor(t.Context(), quiet, l.client(t), s, options{timeout: 30 * time.Minute})
+			_, err := waitForSync(t.Context(), quiet, l.client(t), s, options{timeout: 30 * time.Minute})
 			if exitcode.CodeOf(err) != exitcode.Failed || err.Error() != name || time.Since(begun) != 30*time.Minute {
 				t.Errorf("ended after %s with %v", time.Since(begun), err)
 			}
@@ -146,12 +146,12 @@ func TestWaitForEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, nil)
 		defer cancel()
 		go func() { // Ctrl-C
-			<-time.After(10 * pause)
+			<-time.After(10 * pollInterval)
 			cancel()
 		}()
 		var remarks strings.Builder
 		onto := &console.Console{Out: io.Discard, Err: &remarks}
-		_, err := waitFor(ctx, onto, l.client(t), state(false), options{timeout: 2 * time.Hour, wait: true})
+		_, err := waitForSync(ctx, onto, l.client(t), state(false), options{timeout: 2 * time.Hour, wait: true})
 		if d := cmp.Diff("stopped waiting: the work continues\n  nuon sync --app shop --wait            to wait again\n  "+
 			"nuon workflows list --status running   to find what to cancel\n", remarks.String()); d != "" {
 			t.Error(d)
@@ -160,7 +160,7 @@ func TestWaitForEnds(t *testing.T) {
 			t.Errorf("Ctrl-C ended with %v", err)
 		}
 		l = &looks{fail: errors.New("connection refused")}
-		if _, err := waitFor(t.Context(), quiet, l.client(t), state(false),
+		if _, err := waitForSync(t.Context(), quiet, l.client(t), state(false),
 			options{timeout: time.Hour}); exitcode.CodeOf(err) != exitcode.Unreachable {
 			t.Errorf("nobody there ended with %v", err)
 		}
@@ -181,7 +181,7 @@ func TestWorstOfManyInstalls(t *testing.T) {
 		{[]api.InstallSummaryStatus{"waiting_for_approval", "rejected"}, exitcode.Rejected},
 		{[]api.InstallSummaryStatus{"rejected", "waiting_for_approval", "stalled"}, exitcode.Failed},
 	} {
-		if err := verdict(state(true, c.installs...), nil, options{wait: true}); exitcode.CodeOf(err) != c.want {
+		if err := exitError(state(true, c.installs...), nil, options{wait: true}); exitcode.CodeOf(err) != c.want {
 			t.Errorf("%v ended with %v, want code %d", c.installs, err, c.want)
 		}
 	}
@@ -204,7 +204,7 @@ func TestAnOldRejectionIsNotThisSyncs(t *testing.T) {
 			if s.App.Version.CreatedAt = pushed; !upload {
 				s.App.Version.CreatedAt, s.App.Revision.ObservedAt = pushed.Add(-48*time.Hour), pushed
 			}
-			if err := verdict(s, nil, options{wait: true}); exitcode.CodeOf(err) != c.want {
+			if err := exitError(s, nil, options{wait: true}); exitcode.CodeOf(err) != c.want {
 				t.Errorf("%s (upload %t): ended with %v, want code %d", name, upload, err, c.want)
 			}
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 func newCreate(e *cmdenv.Env) *cobra.Command {
-	w := waiting{env: e}
+	w := waitOptions{env: e}
 	dry := false
 	c := &cobra.Command{
 		Use: "create APP [COMPONENT…]", Short: "Build the components of an app that have no build",
@@ -38,7 +38,7 @@ control plane builds what a push changes.`,
 			if err != nil {
 				return err
 			}
-			chosen, err := choose(c.Context(), client, args[0], args[1:])
+			chosen, err := selectComponents(c.Context(), client, args[0], args[1:])
 			if err != nil {
 				return err
 			}
@@ -50,8 +50,9 @@ control plane builds what a push changes.`,
 	return c
 }
 
-// choose returns the components with these names, or all components of the app without names.
-func choose(ctx context.Context, client *apiclient.Client, app string, names []string) ([]api.Component, error) {
+// selectComponents returns the components with these names, or all components of the app without names.
+func selectComponents(ctx context.Context, client *apiclient.Client, app string,
+	names []string) ([]api.Component, error) {
 	l, err := apiclient.Decode[api.ComponentList](client.ListComponents(ctx, app))
 	if err != nil || len(names) == 0 {
 		return l.Items, err
@@ -67,16 +68,16 @@ func choose(ctx context.Context, client *apiclient.Client, app string, names []s
 	return chosen, nil
 }
 
-// done is the result for one component.
-type done struct {
+// componentResult is the result for one component.
+type componentResult struct {
 	Component string     `json:"component"`
 	Done      string     `json:"done"` // built, building, retried, would be retried, blocked
 	Reason    string     `json:"reason,omitempty"`
 	Build     *api.Build `json:"build,omitempty"`
 }
 
-func create(ctx context.Context, client *apiclient.Client, chosen []api.Component, dry bool, w *waiting) error {
-	all, blocked := []done{}, []string(nil)
+func create(ctx context.Context, client *apiclient.Client, chosen []api.Component, dry bool, w *waitOptions) error {
+	all, blocked := []componentResult{}, []string(nil)
 	for _, k := range chosen {
 		d, err := build(ctx, client, k, dry)
 		if err != nil {
@@ -88,7 +89,7 @@ func create(ctx context.Context, client *apiclient.Client, chosen []api.Componen
 	}
 	failed := error(nil)
 	if !dry {
-		failed = w.all(ctx, client, all)
+		failed = w.waitForBuilds(ctx, client, all)
 	}
 	err := w.env.Console.Result(all, func(out io.Writer) error { return showDone(w.env.Console, out, all) })
 	if err != nil || failed != nil {
@@ -102,8 +103,8 @@ func create(ctx context.Context, client *apiclient.Client, chosen []api.Componen
 }
 
 // build retries the build of a component if it failed.
-func build(ctx context.Context, client *apiclient.Client, k api.Component, dry bool) (done, error) {
-	d := done{Component: k.Name, Reason: cmp.Or(k.Problem, k.Build.Error, k.Build.Waits)}
+func build(ctx context.Context, client *apiclient.Client, k api.Component, dry bool) (componentResult, error) {
+	d := componentResult{Component: k.Name, Reason: cmp.Or(k.Problem, k.Build.Error, k.Build.Waits)}
 	if k.Build.ID != "" {
 		d.Build = &k.Build
 	}
@@ -127,7 +128,7 @@ func build(ctx context.Context, client *apiclient.Client, k api.Component, dry b
 	return d, nil
 }
 
-func showDone(c *console.Console, w io.Writer, all []done) error {
+func showDone(c *console.Console, w io.Writer, all []componentResult) error {
 	var rows [][]string
 	for _, d := range all {
 		number := "-"

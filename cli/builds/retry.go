@@ -12,7 +12,7 @@ import (
 )
 
 func newRetry(e *cmdenv.Env) *cobra.Command {
-	w := waiting{env: e}
+	w := waitOptions{env: e}
 	c := &cobra.Command{
 		Use: "retry BUILD", Short: "Retry a failed build with the same input", Args: cobra.ExactArgs(1),
 		Example:           `  nuon builds retry bld_06gvn3e82qfnps3l02b9i1pa6k --wait`,
@@ -26,8 +26,8 @@ func newRetry(e *cmdenv.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all := []done{{Component: b.Component, Done: "retried", Build: &b}}
-			failed := w.all(c.Context(), client, all)
+			all := []componentResult{{Component: b.Component, Done: "retried", Build: &b}}
+			failed := w.waitForBuilds(c.Context(), client, all)
 			if err := e.Console.Result(b, func(out io.Writer) error { return show(out, b) }); err != nil {
 				return err
 			}

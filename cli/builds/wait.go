@@ -16,28 +16,28 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// waiting holds the --wait and --timeout flags of the commands that start builds.
-type waiting struct {
+// waitOptions holds the --wait and --timeout flags of the commands that start builds.
+type waitOptions struct {
 	env     *cmdenv.Env
 	wait    bool
 	timeout time.Duration
 }
 
-func (w *waiting) flags(c *cobra.Command) {
+func (w *waitOptions) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&w.wait, "wait", false, "wait until the build ends")
 	c.Flags().DurationVar(&w.timeout, "timeout", 30*time.Minute, "with --wait: maximum time to wait")
 }
 
-// all waits, with --wait, until the builds have ended, and updates them in place. It
+// waitForBuilds waits, with --wait, until the builds have ended, and updates them in place. It
 // returns an error if one failed.
-func (w *waiting) all(ctx context.Context, client *apiclient.Client, builds []done) error {
+func (w *waitOptions) waitForBuilds(ctx context.Context, client *apiclient.Client, builds []componentResult) error {
 	if !w.wait {
 		return nil
 	}
 	err := progress.Wait(ctx, w.env.Console, progress.Work{
-		Poll:    func(ctx context.Context) error { return look(ctx, client, builds) },
-		Ended:   func() bool { return ended(builds) },
-		Lines:   func() []progress.Line { return lines(builds) },
+		Poll:    func(ctx context.Context) error { return pollBuilds(ctx, client, builds) },
+		Ended:   func() bool { return allEnded(builds) },
+		Lines:   func() []progress.Line { return progressLines(builds) },
 		Timeout: w.timeout,
 		Late:    fmt.Errorf("not built within %s; the build continues, check it with `nuon builds list`", w.timeout),
 		Continues: func() (string, []progress.Next) {
@@ -47,13 +47,13 @@ func (w *waiting) all(ctx context.Context, client *apiclient.Client, builds []do
 	if err != nil {
 		return err
 	}
-	return verdict(builds)
+	return exitError(builds)
 }
 
-// look updates the builds that have not ended.
-func look(ctx context.Context, client *apiclient.Client, builds []done) error {
+// pollBuilds updates the builds that have not ended.
+func pollBuilds(ctx context.Context, client *apiclient.Client, builds []componentResult) error {
 	for _, d := range builds {
-		if d.Build == nil || over(*d.Build) {
+		if d.Build == nil || hasEnded(*d.Build) {
 			continue
 		}
 		b, err := apiclient.Decode[api.Build](client.GetBuild(ctx, d.Build.ID))
@@ -65,21 +65,21 @@ func look(ctx context.Context, client *apiclient.Client, builds []done) error {
 	return nil
 }
 
-func over(b api.Build) bool {
+func hasEnded(b api.Build) bool {
 	return b.Status == api.BuildStatusSucceeded || b.Status == api.BuildStatusFailed
 }
 
-func ended(builds []done) bool {
+func allEnded(builds []componentResult) bool {
 	for _, d := range builds {
-		if d.Build != nil && !over(*d.Build) {
+		if d.Build != nil && !hasEnded(*d.Build) {
 			return false
 		}
 	}
 	return true
 }
 
-// verdict returns an error that names the builds that failed.
-func verdict(builds []done) error {
+// exitError returns an error that names the builds that failed.
+func exitError(builds []componentResult) error {
 	var failed []string
 	for _, d := range builds {
 		if d.Build != nil && d.Build.Status == api.BuildStatusFailed {
@@ -93,7 +93,7 @@ func verdict(builds []done) error {
 	return exitcode.With(exitcode.Failed, errors.New(strings.Join(failed, "\n")))
 }
 
-func lines(builds []done) []progress.Line {
+func progressLines(builds []componentResult) []progress.Line {
 	var out []progress.Line
 	for _, d := range builds {
 		if d.Build == nil {
@@ -103,7 +103,7 @@ func lines(builds []done) []progress.Line {
 		if d.Build.Status == api.BuildStatusFailed {
 			mark = "✗"
 		}
-		out = append(out, progress.Line{Mark: mark, Busy: !over(*d.Build),
+		out = append(out, progress.Line{Mark: mark, Busy: !hasEnded(*d.Build),
 			Text: fmt.Sprintf("%-16s build %d %s  %s", d.Component, d.Build.Number, d.Build.Status, d.Build.Waits)})
 	}
 	return out

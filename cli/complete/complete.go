@@ -18,8 +18,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/contexts"
 )
 
-// patience is the timeout of a completion.
-const patience = time.Second
+// timeout is the timeout of a completion.
+const timeout = time.Second
 
 // Name is a completion with a short description.
 type Name struct{ Name, About string }
@@ -80,13 +80,13 @@ func Contexts(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellC
 	for _, name := range slices.Sorted(maps.Keys(f.Contexts)) {
 		found = append(found, Name{name, f.Contexts[name].URL})
 	}
-	return fitting(found, word, nil), cobra.ShellCompDirectiveNoFileComp
+	return completions(found, word, nil), cobra.ShellCompDirectiveNoFileComp
 }
 
 // names returns the matching names of a source, without those in but.
 func names(ctx context.Context, e *cmdenv.Env, source Source, args []string, word string,
 	but []string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	client, err := e.Client()
 	if err != nil {
@@ -96,12 +96,12 @@ func names(ctx context.Context, e *cmdenv.Env, source Source, args []string, wor
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return fitting(found, word, but), cobra.ShellCompDirectiveNoFileComp
+	return completions(found, word, but), cobra.ShellCompDirectiveNoFileComp
 }
 
-// fitting returns the names that start with word, in the format of shell completion. It
+// completions returns the names that start with word, in the format of shell completion. It
 // omits names that cannot be printed on a line unchanged.
-func fitting(found []Name, word string, but []string) []string {
+func completions(found []Name, word string, but []string) []string {
 	var out []string
 	for _, n := range found {
 		if n.Name == "" || console.Line(n.Name) != n.Name ||

@@ -227,7 +227,7 @@ func wait(ctx context.Context, release <-chan struct{}) {
 func TestTheLimitReachesTheSource(t *testing.T) {
 	e := plane(t)
 	offered(t, Args(e, func(ctx context.Context, _ *apiclient.Client, _ []string) ([]Name, error) {
-		if until, set := ctx.Deadline(); !set || until.After(time.Now().Add(patience)) {
+		if until, set := ctx.Deadline(); !set || until.After(time.Now().Add(timeout)) {
 			t.Errorf("may take until %v", until)
 		}
 		return nil, errors.New("not today")

@@ -10,11 +10,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// most is the maximum number of names: one page of the API's maximum size.
-const most = 500
+// maxNames is the maximum number of names: one page of the API's maximum size.
+const maxNames = 500
 
-// list maps the items of a list to names.
-func list[T any](items []T, err error, name func(T) Name) ([]Name, error) {
+// namesOf maps the items of a list to names.
+func namesOf[T any](items []T, err error, name func(T) Name) ([]Name, error) {
 	out := make([]Name, 0, len(items))
 	for _, i := range items {
 		out = append(out, name(i))
@@ -24,8 +24,8 @@ func list[T any](items []T, err error, name func(T) Name) ([]Name, error) {
 
 // Apps returns the apps of the org.
 func Apps(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Decode[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: most}))
-	return list(l.Items, err, func(a api.App) Name { return Name{a.Name, a.Repository} })
+	l, err := apiclient.Decode[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: maxNames}))
+	return namesOf(l.Items, err, func(a api.App) Name { return Name{a.Name, a.Repository} })
 }
 
 // Components returns the components of the app in the first argument.
@@ -39,15 +39,15 @@ func Components(ctx context.Context, client *apiclient.Client, args []string) ([
 // ComponentsOf returns the components of an app.
 func ComponentsOf(ctx context.Context, client *apiclient.Client, app string) ([]Name, error) {
 	l, err := apiclient.Decode[api.ComponentList](client.ListComponents(ctx, app))
-	return list(l.Items, err, func(c api.Component) Name { return Name{c.Name, c.Kind} })
+	return namesOf(l.Items, err, func(c api.Component) Name { return Name{c.Name, c.Kind} })
 }
 
 // Installs returns the installs of the org, as app/name where several apps have an install
 // of that name.
 func Installs(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Decode[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Limit: most}))
+	l, err := apiclient.Decode[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Limit: maxNames}))
 	called := installNames(l.Items, func(i api.InstallSummary) (app, install string) { return i.App, i.Name })
-	return list(l.Items, err, func(i api.InstallSummary) Name {
+	return namesOf(l.Items, err, func(i api.InstallSummary) Name {
 		if name := called(i.App, i.Name); name != i.Name {
 			return Name{name, string(i.Status)}
 		}
@@ -77,13 +77,13 @@ func installNames[T any](items []T, of func(T) (app, install string)) func(app, 
 // InstallComponents returns the components of the install in the first argument.
 func InstallComponents(ctx context.Context, client *apiclient.Client, args []string) ([]Name, error) {
 	i, err := installOf(ctx, client, args)
-	return list(i.Components, err, func(c api.InstallComponent) Name { return Name{c.Name, string(c.Status)} })
+	return namesOf(i.Components, err, func(c api.InstallComponent) Name { return Name{c.Name, string(c.Status)} })
 }
 
 // Inputs returns the inputs of the install in the first argument, as NAME=.
 func Inputs(ctx context.Context, client *apiclient.Client, args []string) ([]Name, error) {
 	i, err := installOf(ctx, client, args)
-	return list(i.Inputs, err, func(v api.InputValue) Name { return Name{Name: v.Name + "="} })
+	return namesOf(i.Inputs, err, func(v api.InputValue) Name { return Name{Name: v.Name + "="} })
 }
 
 // Actions returns the actions that can be run on the install in the first argument.
@@ -93,7 +93,7 @@ func Actions(ctx context.Context, client *apiclient.Client, args []string) ([]Na
 		return nil, err
 	}
 	c, err := apiclient.Decode[api.AppConfig](client.GetAppConfig(ctx, i.App, &api.GetAppConfigParams{Release: i.Target}))
-	return list(c.Actions, err, func(a api.DeclaredAction) Name { return Name{a.Name, a.Description} })
+	return namesOf(c.Actions, err, func(a api.DeclaredAction) Name { return Name{a.Name, a.Description} })
 }
 
 func installOf(ctx context.Context, client *apiclient.Client, args []string) (api.Install, error) {
@@ -105,7 +105,7 @@ func installOf(ctx context.Context, client *apiclient.Client, args []string) (ap
 
 // Workflows returns the newest workflows, and latest:INSTALL for each of their installs.
 func Workflows(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: most}))
+	l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: maxNames}))
 	var out []Name
 	seen := map[string]bool{}
 	called := installNames(l.Items, func(w api.Workflow) (app, install string) { return w.App, w.Install })
@@ -123,8 +123,8 @@ func Workflows(ctx context.Context, client *apiclient.Client, _ []string) ([]Nam
 // RunningWorkflows returns the workflows that can be canceled.
 func RunningWorkflows(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
 	l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx,
-		&api.ListWorkflowsParams{Status: string(api.WorkflowStatusRunning), Limit: most}))
-	return list(l.Items, err, func(w api.Workflow) Name {
+		&api.ListWorkflowsParams{Status: string(api.WorkflowStatusRunning), Limit: maxNames}))
+	return namesOf(l.Items, err, func(w api.Workflow) Name {
 		return Name{w.ID, fmt.Sprintf("%s of %s/%s", w.Kind, w.App, w.Install)}
 	})
 }
@@ -144,7 +144,7 @@ func Steps(ctx context.Context, client *apiclient.Client, args []string) ([]Name
 		id = l.Items[0].ID
 	}
 	w, err := apiclient.Decode[api.Workflow](client.GetWorkflow(ctx, id))
-	return list(w.Steps, err, func(s api.Step) Name {
+	return namesOf(w.Steps, err, func(s api.Step) Name {
 		return Name{s.ID, fmt.Sprintf("%s %s, %s", s.Kind, cmp.Or(s.Action, s.Component), s.Status)}
 	})
 }
@@ -162,40 +162,41 @@ func Logs(ctx context.Context, client *apiclient.Client, args []string) ([]Name,
 // Approvals returns the waiting plans, as install/component.
 func Approvals(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
 	l, err := apiclient.Decode[api.ApprovalList](client.ListApprovals(ctx,
-		&api.ListApprovalsParams{Brief: true, Limit: most}))
+		&api.ListApprovalsParams{Brief: true, Limit: maxNames}))
 	called := installNames(l.Items, func(a api.Approval) (app, install string) { return a.App, a.Install })
-	return list(l.Items, err, func(a api.Approval) Name {
+	return namesOf(l.Items, err, func(a api.Approval) Name {
 		return Name{called(a.App, a.Install) + "/" + cmp.Or(a.Component, string(a.Kind)), a.Reason}
 	})
 }
 
 // Runners returns the runners of the org.
 func Runners(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Decode[api.RunnerList](client.ListRunners(ctx, &api.ListRunnersParams{Limit: most}))
-	return list(l.Items, err, func(r api.Runner) Name { return Name{r.Name, string(r.Kind)} })
+	l, err := apiclient.Decode[api.RunnerList](client.ListRunners(ctx, &api.ListRunnersParams{Limit: maxNames}))
+	return namesOf(l.Items, err, func(r api.Runner) Name { return Name{r.Name, string(r.Kind)} })
 }
 
 // Builds returns the newest builds of each app.
 func Builds(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	return buildsThat(ctx, client, func(api.Build) bool { return true })
+	return buildNames(ctx, client, func(api.Build) bool { return true })
 }
 
 // FailedBuilds returns the newest builds that can be retried.
 func FailedBuilds(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	return buildsThat(ctx, client, func(b api.Build) bool { return b.Status == api.BuildStatusFailed })
+	return buildNames(ctx, client, func(b api.Build) bool { return b.Status == api.BuildStatusFailed })
 }
 
-// newest is the number of builds to fetch for each app.
-const newest = 50
+// maxBuildsPerApp is the number of builds to fetch for each app.
+const maxBuildsPerApp = 50
 
-func buildsThat(ctx context.Context, client *apiclient.Client, fit func(api.Build) bool) ([]Name, error) {
-	apps, err := apiclient.Decode[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: most}))
+func buildNames(ctx context.Context, client *apiclient.Client, fit func(api.Build) bool) ([]Name, error) {
+	apps, err := apiclient.Decode[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: maxNames}))
 	if err != nil {
 		return nil, err
 	}
 	var out []Name
 	for _, a := range apps.Items {
-		l, err := apiclient.Decode[api.BuildList](client.ListBuilds(ctx, &api.ListBuildsParams{App: a.Name, Limit: newest}))
+		l, err := apiclient.Decode[api.BuildList](client.ListBuilds(ctx,
+			&api.ListBuildsParams{App: a.Name, Limit: maxBuildsPerApp}))
 		if err != nil {
 			return out, err
 		}
@@ -211,26 +212,26 @@ func buildsThat(ctx context.Context, client *apiclient.Client, fit func(api.Buil
 
 // Repos returns the watched branches.
 func Repos(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Decode[api.RepoList](client.ListRepos(ctx, &api.ListReposParams{Limit: most}))
-	return list(l.Items, err, func(r api.Repo) Name { return Name{r.ID, r.URL + " " + r.Ref} })
+	l, err := apiclient.Decode[api.RepoList](client.ListRepos(ctx, &api.ListReposParams{Limit: maxNames}))
+	return namesOf(l.Items, err, func(r api.Repo) Name { return Name{r.ID, r.URL + " " + r.Ref} })
 }
 
 // Credentials returns the names of the git credentials.
 func Credentials(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
 	l, err := apiclient.Decode[api.CredentialList](client.ListCredentials(ctx))
-	return list(l.Items, err, func(c api.Credential) Name { return Name{c.Name, c.Username} })
+	return namesOf(l.Items, err, func(c api.Credential) Name { return Name{c.Name, c.Username} })
 }
 
 // Webhooks returns the webhooks of the org.
 func Webhooks(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
 	l, err := apiclient.Decode[api.WebhookList](client.ListWebhooks(ctx))
-	return list(l.Items, err, func(w api.KnownWebhook) Name { return Name{w.ID, w.Path} })
+	return namesOf(l.Items, err, func(w api.KnownWebhook) Name { return Name{w.ID, w.Path} })
 }
 
 // Tokens returns the API tokens.
 func Tokens(ctx context.Context, client *apiclient.Client, _ []string) ([]Name, error) {
-	l, err := apiclient.Decode[api.TokenList](client.ListTokens(ctx, &api.ListTokensParams{Limit: most}))
-	return list(l.Items, err, func(t api.Token) Name { return Name{t.Name, string(t.Role)} })
+	l, err := apiclient.Decode[api.TokenList](client.ListTokens(ctx, &api.ListTokensParams{Limit: maxNames}))
+	return namesOf(l.Items, err, func(t api.Token) Name { return Name{t.Name, string(t.Role)} })
 }
 
 // Releases returns the numbers of the complete releases of the app of the install in the
@@ -252,7 +253,7 @@ func ReleasesOf(ctx context.Context, client *apiclient.Client, args []string) ([
 }
 
 func releases(ctx context.Context, client *apiclient.Client, app string, fit func(api.Release) bool) ([]Name, error) {
-	l, err := apiclient.Decode[api.ReleaseList](client.ListReleases(ctx, app, &api.ListReleasesParams{Limit: most}))
+	l, err := apiclient.Decode[api.ReleaseList](client.ListReleases(ctx, app, &api.ListReleasesParams{Limit: maxNames}))
 	var out []Name
 	for _, r := range l.Items {
 		if fit(r) {
@@ -268,5 +269,5 @@ func AppVariables(ctx context.Context, client *apiclient.Client, args []string) 
 		return nil, nil
 	}
 	l, err := apiclient.Decode[api.AppVariableList](client.ListAppVariables(ctx, args[0]))
-	return list(l.Items, err, func(v api.AppVariable) Name { return Name{Name: v.Name} })
+	return namesOf(l.Items, err, func(v api.AppVariable) Name { return Name{Name: v.Name} })
 }

@@ -22,8 +22,8 @@ import (
 // replaced at startup.
 const renewBefore = 7 * 24 * time.Hour
 
-// lasts reports whether an admission has a token and its registry credentials do not expire soon.
-func lasts(a devcontract.BootstrapCredentials, now time.Time) bool {
+// isValidFor reports whether an admission has a token and its registry credentials do not expire soon.
+func isValidFor(a devcontract.BootstrapCredentials, now time.Time) bool {
 	for _, access := range []devcontract.RegistryAccess{a.Registry.Vendor, a.Registry.Install} {
 		if !access.Expires.IsZero() && access.Expires.Before(now.Add(renewBefore)) {
 			return false
@@ -42,7 +42,7 @@ func (s *system) admit(ctx context.Context) (devcontract.BootstrapCredentials, e
 	if err != nil && !fresh {
 		s.log.logf("%v; requesting a new registration", err)
 	}
-	if err == nil && kept.Org == s.options.Org && lasts(kept, time.Now()) && s.known(ctx, kept) {
+	if err == nil && kept.Org == s.options.Org && isValidFor(kept, time.Now()) && s.known(ctx, kept) {
 		return kept, nil
 	}
 	printed, err := output(s.reconcilerLog, s.bootstrapCommand(ctx))

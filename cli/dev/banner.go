@@ -31,7 +31,7 @@ func writeBanner(to io.Writer, made Ready, saved Saved, database string, took ti
 	if !saved.Current {
 		fmt.Fprintf(&text, "  nuon context use %-12s to replace the current context\n", made.Context)
 	}
-	for _, line := range next(directory) {
+	for _, line := range firstCommands(directory) {
 		fmt.Fprintf(&text, "  %s\n", line)
 	}
 	text.WriteString("\nCtrl-C stops everything and keeps the data.\n\n")
@@ -39,9 +39,9 @@ func writeBanner(to io.Writer, made Ready, saved Saved, database string, took ti
 	return err
 }
 
-// next returns the first commands to try: for the hello example if it is in
+// firstCommands returns the first commands to try: for the hello example if it is in
 // the directory, else for an own app.
-func next(directory string) []string {
+func firstCommands(directory string) []string {
 	if _, err := os.Stat(filepath.Join(directory, "examples", "hello", "metadata.toml")); err == nil {
 		return []string{
 			"nuon apps create hello --repo file://$PWD --directory examples/hello",

@@ -14,11 +14,11 @@ import (
 // but whose subprocesses keep the output open.
 const outputPatience = 2 * time.Second
 
-// child keeps one program running: it restarts it after a pause when it exits,
+// supervisedProgram keeps one program running: it restarts it after a pause when it exits,
 // until it is asked to stop.
-type child struct {
+type supervisedProgram struct {
 	log      *prefixWriter
-	patience patience
+	patience timeouts
 	// program returns the command to run; it is called before every start.
 	program func() *exec.Cmd
 
@@ -31,8 +31,8 @@ type child struct {
 }
 
 // startChild starts a child. A program that cannot be started counts as one that exits.
-func startChild(log *prefixWriter, hard chan struct{}, patience patience, program func() *exec.Cmd) *child {
-	started := &child{
+func startChild(log *prefixWriter, hard chan struct{}, patience timeouts, program func() *exec.Cmd) *supervisedProgram {
+	started := &supervisedProgram{
 		log: log, patience: patience, program: program, hard: hard,
 		asked: make(chan struct{}), done: make(chan struct{}), left: make(chan error, 16),
 	}
@@ -41,7 +41,7 @@ func startChild(log *prefixWriter, hard chan struct{}, patience patience, progra
 }
 
 // keep is the child's goroutine: it runs the program until a stop is requested.
-func (c *child) keep() {
+func (c *supervisedProgram) keep() {
 	// The kernel signals the program when the thread that started it exits; see childAttributes.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -72,7 +72,7 @@ func (c *child) keep() {
 	}
 }
 
-func (c *child) stopped() bool {
+func (c *supervisedProgram) stopped() bool {
 	select {
 	case <-c.asked:
 		return true
@@ -82,7 +82,7 @@ func (c *child) stopped() bool {
 }
 
 // run runs the program once and returns why it exited.
-func (c *child) run() error {
+func (c *supervisedProgram) run() error {
 	command := c.program()
 	command.Stdout, command.Stderr = c.log, c.log
 	command.SysProcAttr = childAttributes()
@@ -107,7 +107,7 @@ func (c *child) run() error {
 
 // end sends SIGTERM to the program and kills its whole process group if it does not exit
 // in time. Only the program itself gets SIGTERM, because it stops its own subprocesses.
-func (c *child) end(process *os.Process, ended <-chan error) error {
+func (c *supervisedProgram) end(process *os.Process, ended <-chan error) error {
 	_ = process.Signal(syscall.SIGTERM) // it may have exited already
 	late := time.NewTimer(c.patience.stop)
 	defer late.Stop()
@@ -123,10 +123,10 @@ func (c *child) end(process *os.Process, ended <-chan error) error {
 }
 
 // ask requests a stop; done is closed when the program has exited.
-func (c *child) ask() { c.once.Do(func() { close(c.asked) }) }
+func (c *supervisedProgram) ask() { c.once.Do(func() { close(c.asked) }) }
 
 // stopAll stops all children at the same time and waits for them.
-func stopAll(children ...*child) {
+func stopAll(children ...*supervisedProgram) {
 	for _, each := range children {
 		if each != nil {
 			each.ask()

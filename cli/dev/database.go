@@ -13,7 +13,7 @@ import (
 type database struct {
 	log      *prefixWriter
 	options  pgcluster.Options
-	patience patience
+	patience timeouts
 
 	mu      sync.Mutex
 	cluster *pgcluster.Cluster // replaced after each restart

@@ -98,7 +98,7 @@ func newBench(t *testing.T) *bench {
 			b.saved = made
 			return Saved{File: "config.toml", Current: true}, nil
 		},
-		patience: patience{ready: testtime.Limit, stop: testtime.Limit, backoff: 10 * time.Millisecond,
+		patience: timeouts{ready: testtime.Limit, stop: testtime.Limit, backoff: 10 * time.Millisecond,
 			longest: 50 * time.Millisecond},
 	}
 	return b
@@ -587,15 +587,15 @@ func TestSaveContext(t *testing.T) {
 func TestAdmissionLasts(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	a := devcontract.BootstrapCredentials{Token: "t"}
-	if !lasts(a, now) {
+	if !isValidFor(a, now) {
 		t.Error("without an end it lasts")
 	}
 	a.Registry.Vendor.Expires = now.Add(renewBefore + time.Hour)
-	if !lasts(a, now) {
+	if !isValidFor(a, now) {
 		t.Error("with time left it lasts")
 	}
 	a.Registry.Install.Expires = now.Add(renewBefore - time.Hour)
-	if lasts(a, now) || lasts(devcontract.BootstrapCredentials{}, now) {
+	if isValidFor(a, now) || isValidFor(devcontract.BootstrapCredentials{}, now) {
 		t.Error("near its end, or empty, it does not")
 	}
 }

@@ -48,11 +48,11 @@ type Options struct {
 	// SaveContext stores a CLI context and returns where.
 	SaveContext func(name string, made contexts.Context) (Saved, error)
 
-	patience patience
+	patience timeouts
 }
 
-// patience holds timeouts. Zero fields use the defaults; tests set shorter ones.
-type patience struct {
+// timeouts holds timeouts. Zero fields use the defaults; tests set shorter ones.
+type timeouts struct {
 	// ready limits a start until the reconciler is ready.
 	ready time.Duration
 	// stop limits the time for a child to exit after SIGTERM; then it is killed.
@@ -62,7 +62,7 @@ type patience struct {
 	backoff, longest, settled time.Duration
 }
 
-func (p patience) orDefault() patience {
+func (p timeouts) orDefault() timeouts {
 	for _, field := range []struct {
 		value *time.Duration
 		by    time.Duration

@@ -15,16 +15,16 @@ import (
 // enter root's home.
 const rootDataDir = "/var/lib/nuon/dev"
 
-// place is the data directory; its methods return the paths in it.
-type place struct{ dir string }
+// dataDir is the data directory; its methods return the paths in it.
+type dataDir struct{ dir string }
 
-func (p place) lock() string              { return filepath.Join(p.dir, "lock") }
-func (p place) postgres() string          { return filepath.Join(p.dir, "postgres") }
-func (p place) key() string               { return filepath.Join(p.dir, "server.key") }
-func (p place) reconciler() string        { return filepath.Join(p.dir, "reconciler") }
-func (p place) ready() string             { return filepath.Join(p.dir, "reconciler.ready.json") }
-func (p place) admission() string         { return filepath.Join(p.dir, "admission.json") }
-func (p place) runner(name string) string { return filepath.Join(p.dir, "runners", name) }
+func (p dataDir) lock() string              { return filepath.Join(p.dir, "lock") }
+func (p dataDir) postgres() string          { return filepath.Join(p.dir, "postgres") }
+func (p dataDir) key() string               { return filepath.Join(p.dir, "server.key") }
+func (p dataDir) reconciler() string        { return filepath.Join(p.dir, "reconciler") }
+func (p dataDir) ready() string             { return filepath.Join(p.dir, "reconciler.ready.json") }
+func (p dataDir) admission() string         { return filepath.Join(p.dir, "admission.json") }
+func (p dataDir) runner(name string) string { return filepath.Join(p.dir, "runners", name) }
 
 // DefaultDataDir returns nuon/dev below XDG_DATA_HOME or ~/.local/share. For
 // root it returns /var/lib/nuon/dev if PostgreSQL could not use that directory.
@@ -35,7 +35,7 @@ func DefaultDataDir(getenv func(string) string) (string, error) {
 	}
 	if base != "" {
 		dir := filepath.Join(base, "nuon", "dev")
-		if os.Geteuid() != 0 || pgcluster.CheckDir(place{dir}.postgres()) == nil {
+		if os.Geteuid() != 0 || pgcluster.CheckDir(dataDir{dir}.postgres()) == nil {
 			return dir, nil
 		}
 	}
@@ -45,38 +45,38 @@ func DefaultDataDir(getenv func(string) string) (string, error) {
 	return "", errors.New("no data directory: HOME is not set; set one with --data-dir")
 }
 
-// openPlace creates the data directory. Only its owner can enter it, except that for root the
+// openDataDir creates the data directory. Only its owner can enter it, except that for root the
 // user that runs PostgreSQL must pass through it; files with secrets have their own modes.
-func openPlace(dir string, getenv func(string) string) (place, error) {
+func openDataDir(dir string, getenv func(string) string) (dataDir, error) {
 	if dir == "" {
 		found, err := DefaultDataDir(getenv)
 		if err != nil {
-			return place{}, err
+			return dataDir{}, err
 		}
 		dir = found
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return place{}, fmt.Errorf("data directory: %w", err)
+		return dataDir{}, fmt.Errorf("data directory: %w", err)
 	}
 	mode := fs.FileMode(0o700)
 	if os.Geteuid() == 0 {
 		mode = 0o711
 		// Missing parents must be passable as well, independent of the umask.
 		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-			return place{}, fmt.Errorf("data directory: %w", err)
+			return dataDir{}, fmt.Errorf("data directory: %w", err)
 		}
 	}
 	if err := os.MkdirAll(dir, mode); err != nil {
-		return place{}, fmt.Errorf("data directory: %w", err)
+		return dataDir{}, fmt.Errorf("data directory: %w", err)
 	}
 	if err := os.Chmod(dir, mode); err != nil {
-		return place{}, fmt.Errorf("data directory: %w", err)
+		return dataDir{}, fmt.Errorf("data directory: %w", err)
 	}
-	opened := place{dir}
+	opened := dataDir{dir}
 	for _, below := range []string{opened.reconciler(), opened.runner("build"), opened.runner("local")} {
 		if err := os.MkdirAll(below, 0o700); err != nil {
-			return place{}, fmt.Errorf("data directory: %w", err)
+			return dataDir{}, fmt.Errorf("data directory: %w", err)
 		}
 	}
 	return opened, nil
@@ -84,7 +84,7 @@ func openPlace(dir string, getenv func(string) string) (place, error) {
 
 // take locks the directory, so that only one nuon dev uses it. The kernel releases the
 // lock when the process ends.
-func (p place) take() (release func() error, err error) {
+func (p dataDir) take() (release func() error, err error) {
 	file, err := filelock.Try(p.lock())
 	if errors.Is(err, filelock.ErrHeld) {
 		return nil, fmt.Errorf(

@@ -68,8 +68,8 @@ func writeJSON(file string, value any) error {
 	return nil
 }
 
-// forget removes a file if it exists.
-func forget(file string) error {
+// removeFile removes a file if it exists.
+func removeFile(file string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

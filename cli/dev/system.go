@@ -25,7 +25,7 @@ import (
 // system is one run of nuon dev.
 type system struct {
 	options  Options
-	place    place
+	place    dataDir
 	programs struct{ reconciler, runnerd string }
 	remotes  []string
 	external struct{ database, registry bool }
@@ -39,8 +39,8 @@ type system struct {
 
 	mu         sync.Mutex // guards addresses, which change once
 	addresses  addresses
-	reconciler *child
-	runners    []*child
+	reconciler *supervisedProgram
+	runners    []*supervisedProgram
 }
 
 // addresses are the listen addresses of the reconciler.
@@ -99,7 +99,7 @@ func prepare(options Options) (*system, error) {
 	if s.remotes, err = fileRemotes(options.FileRemotes); err != nil {
 		return nil, exitcode.With(exitcode.Usage, err)
 	}
-	if s.place, err = openPlace(options.DataDir, options.Getenv); err != nil {
+	if s.place, err = openDataDir(options.DataDir, options.Getenv); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -139,7 +139,7 @@ func (s *system) bringUp(ctx context.Context, began time.Time) error {
 		return err
 	}
 	if s.options.ReadyFile != "" { // may exist from a run that was killed
-		if err := forget(s.options.ReadyFile); err != nil {
+		if err := removeFile(s.options.ReadyFile); err != nil {
 			return exitcode.With(exitcode.Usage, fmt.Errorf("--ready-file: %w", err))
 		}
 	}
@@ -196,7 +196,7 @@ func (s *system) checkAddresses(ctx context.Context) error {
 
 // startReconciler starts the control plane and waits until it is ready.
 func (s *system) startReconciler(ctx context.Context) error {
-	if err := forget(s.place.ready()); err != nil {
+	if err := removeFile(s.place.ready()); err != nil {
 		return err
 	}
 	s.reconciler = startChild(s.reconcilerLog, s.hard, s.options.patience, s.serveCommand)
@@ -378,9 +378,9 @@ func (s *system) stopInOrder() {
 	stopAll(s.reconciler)
 	s.stopDatabase()
 	// Remove the ready files: a leftover would signal that the system is up.
-	_ = forget(s.place.ready())
+	_ = removeFile(s.place.ready())
 	if s.options.ReadyFile != "" {
-		_ = forget(s.options.ReadyFile)
+		_ = removeFile(s.options.ReadyFile)
 	}
 	s.log.logf("stopped; the data is in %s", s.place.dir)
 }

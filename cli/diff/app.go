@@ -55,9 +55,9 @@ or git:: are read only with --fetch.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			a.given = c.Flags().Changed("output")
 			if err := a.name(args); err != nil {
-				return wrong(err)
+				return usageError(err)
 			}
-			compare := func(onto *console.Console, s *settled) (*model.Report, error) {
+			compare := func(onto *console.Console, s *resolvedOptions) (*model.Report, error) {
 				return a.report(c.Context(), onto, s)
 			}
 			return run(c.Context(), e.Console, a.options, nil, compare)
@@ -111,7 +111,7 @@ func (a *configs) name(args []string) error {
 }
 
 // report loads both sides and compares them.
-func (a *configs) report(ctx context.Context, c *console.Console, s *settled) (*model.Report, error) {
+func (a *configs) report(ctx context.Context, c *console.Console, s *resolvedOptions) (*model.Report, error) {
 	before, err := a.load(ctx, c, &a.old)
 	if err != nil {
 		return nil, err

@@ -349,7 +349,7 @@ func TestDiffers(t *testing.T) {
 			model.Report{Checks: []model.Check{{Address: "a", Status: model.CheckFail}}}, false},
 		"a change that cannot be applied": {model.Report{Changes: one, Applyable: false}, true},
 	} {
-		if got := differs(&c.report); got != c.want {
+		if got := hasDifferences(&c.report); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

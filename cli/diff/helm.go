@@ -68,7 +68,7 @@ func newHelm(e *cmdenv.Env) *cobra.Command {
   nuon diff helm ./chart --cluster --release web --namespace shop -f <(helm get values web -n shop)`,
 		RunE: func(c *cobra.Command, args []string) error {
 			h.charts, h.given = args, c.Flags().Changed("output")
-			compare := func(onto *console.Console, s *settled) (*model.Report, error) {
+			compare := func(onto *console.Console, s *resolvedOptions) (*model.Report, error) {
 				return h.report(c.Context(), onto, s)
 			}
 			return run(c.Context(), e.Console, h.options, h.files(), compare)
@@ -170,14 +170,14 @@ func (h *helm) check() error {
 }
 
 // request builds the request to runnerd.
-func (h *helm) request(c *console.Console, s *settled) (*helmRequest, error) {
+func (h *helm) request(c *console.Console, s *resolvedOptions) (*helmRequest, error) {
 	if err := h.check(); err != nil {
 		return nil, err
 	}
 	r := &helmRequest{
 		Release: h.release, Namespace: h.namespace, Kubernetes: h.kubeVersion, APIs: h.apiVersions, TagKey: s.tagKey,
-		Before: helmSide{Chart: h.charts[0], Sets: joined(h.sets, h.setsBefore)},
-		After:  helmSide{Chart: h.charts[len(h.charts)-1], Sets: joined(h.sets, h.setsAfter)},
+		Before: helmSide{Chart: h.charts[0], Sets: concat(h.sets, h.setsBefore)},
+		After:  helmSide{Chart: h.charts[len(h.charts)-1], Sets: concat(h.sets, h.setsAfter)},
 	}
 	r.Limit, r.Lines, r.Context = s.bounds()
 	from := newReader(c)
@@ -186,7 +186,7 @@ func (h *helm) request(c *console.Console, s *settled) (*helmRequest, error) {
 	for _, side := range []struct {
 		into  *[]helmValues
 		names []string
-	}{{&r.Before.Values, joined(h.values, h.valuesBefore)}, {&r.After.Values, joined(h.values, h.valuesAfter)}} {
+	}{{&r.Before.Values, concat(h.values, h.valuesBefore)}, {&r.After.Values, concat(h.values, h.valuesAfter)}} {
 		for _, name := range side.names {
 			if _, known := read[name]; !known { // a pipe can be read only once, for both sides
 				content, err := from.file(name)
@@ -213,7 +213,7 @@ func (h *helm) request(c *console.Console, s *settled) (*helmRequest, error) {
 	return r, err
 }
 
-func joined(both, one []string) []string { return append(append([]string{}, both...), one...) }
+func concat(both, one []string) []string { return append(append([]string{}, both...), one...) }
 
 // file reads a file or stdin.
 func (r *reader) file(name string) ([]byte, error) {
@@ -222,14 +222,14 @@ func (r *reader) file(name string) ([]byte, error) {
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, unread(name, err)
+		return nil, readError(name, err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	info, err := file.Stat()
 	if err != nil {
-		return nil, unread(name, err)
+		return nil, readError(name, err)
 	}
-	return bounded(name, file, info, r.max)
+	return readBounded(name, file, info, r.max)
 }
 
 // kubeConfigFile returns the kubeconfig file that kubectl would use.
@@ -251,7 +251,7 @@ func (h *helm) kubeConfigFile() (string, error) {
 }
 
 // report has runnerd compare the charts.
-func (h *helm) report(ctx context.Context, c *console.Console, s *settled) (*model.Report, error) {
+func (h *helm) report(ctx context.Context, c *console.Console, s *resolvedOptions) (*model.Report, error) {
 	request, err := h.request(c, s)
 	if err != nil {
 		return nil, err
@@ -264,7 +264,7 @@ func (h *helm) report(ctx context.Context, c *console.Console, s *settled) (*mod
 	if err != nil {
 		return nil, fmt.Errorf("run runnerd: %w", err)
 	}
-	answer, err := ask(ctx, program, asked)
+	answer, err := runDiff(ctx, program, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -280,15 +280,15 @@ func (h *helm) report(ctx context.Context, c *console.Console, s *settled) (*mod
 	return &r, nil
 }
 
-// maxSaid is the maximum number of bytes that are stored of runnerd's stderr.
-const maxSaid = 16 << 10
+// maxStderr is the maximum number of bytes that are stored of runnerd's stderr.
+const maxStderr = 16 << 10
 
-// ask runs runnerd with the request on stdin and returns the report from its stdout.
-func ask(ctx context.Context, program string, request []byte) ([]byte, error) {
+// runDiff runs runnerd with the request on stdin and returns the report from its stdout.
+func runDiff(ctx context.Context, program string, request []byte) ([]byte, error) {
 	child := exec.CommandContext(ctx, program, "diff", "helm")
 	child.Stdin = bytes.NewReader(request)
 	var said bytes.Buffer
-	child.Stderr = &limited{to: &said, left: maxSaid}
+	child.Stderr = &limited{to: &said, left: maxStderr}
 	out, err := child.StdoutPipe()
 	if err == nil {
 		err = child.Start()

@@ -56,7 +56,7 @@ that are generated at each rendering.`,
 func (m *manifests) sides() []string { return []string{m.before, m.after, m.live, m.again} }
 
 // report reads the inputs and compares them.
-func (m *manifests) report(c *console.Console, s *settled) (*model.Report, error) {
+func (m *manifests) report(c *console.Console, s *resolvedOptions) (*model.Report, error) {
 	r := newReader(c)
 	var sides [4][]manifest.Source
 	for i, name := range m.sides() {

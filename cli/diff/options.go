@@ -75,8 +75,8 @@ func files(many int, ends ...string) cobra.CompletionFunc {
 	}
 }
 
-// settled holds the checked flags and the contents of the files that they name.
-type settled struct {
+// resolvedOptions holds the checked flags and the contents of the files that they name.
+type resolvedOptions struct {
 	options
 	format  string
 	rules   []*ignore.Rules
@@ -85,8 +85,8 @@ type settled struct {
 }
 
 // settle checks the flags and reads the files that they name, before anything is compared.
-func (o options) settle(c *console.Console) (*settled, error) {
-	s := &settled{options: o}
+func (o options) settle(c *console.Console) (*resolvedOptions, error) {
+	s := &resolvedOptions{options: o}
 	if s.format = o.output; !o.given && c.Output != "" {
 		s.format = c.Output // NUON_OUTPUT, or the default of all commands
 	}
@@ -154,7 +154,7 @@ const (
 // bounds returns how many bytes of a value and lines of a text are shown, and how many
 // lines of context. In the convention of the model, 0 selects the default, and a negative
 // context means none.
-func (s *settled) bounds() (bytes, lines, context int) {
+func (s *resolvedOptions) bounds() (bytes, lines, context int) {
 	if context = s.context; context == 0 {
 		context = -1
 	}

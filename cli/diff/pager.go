@@ -29,8 +29,8 @@ const (
 
 var pagerModes = []string{pagerAuto, pagerAlways, pagerNever}
 
-// usualPager is the default.
-const usualPager = "less"
+// defaultPager is the default.
+const defaultPager = "less"
 
 // pager shows text that is too long for the terminal through a program that
 // the user chose, like git does.
@@ -89,7 +89,7 @@ func pagerCommand(lookup func(string) (string, bool)) string {
 			return command
 		}
 	}
-	return usualPager
+	return defaultPager
 }
 
 // show runs the pager and reports false if the program does not exist. The pager's exit
@@ -104,7 +104,7 @@ func (p *pager) show(ctx context.Context, c *console.Console, text []byte) (show
 	awaitSignals()
 	signal.Stop(held) // waits for signals that are being delivered to the channel
 	switch {
-	case absent(ended):
+	case isNotInstalled(ended):
 		return false, nil
 	case len(held) > 0 && ctx.Err() == nil: // the same Ctrl-C will cancel ctx
 		return true, exitcode.Interrupted
@@ -147,8 +147,8 @@ func lessOptions(chosen string) string {
 // or does not exist.
 var absentCodes = []int{126, 127}
 
-// absent reports whether an error means that the program does not exist.
-func absent(err error) bool {
+// isNotInstalled reports whether an error means that the program does not exist.
+func isNotInstalled(err error) bool {
 	var ended *exec.ExitError
 	if errors.As(err, &ended) {
 		return slices.Contains(absentCodes, ended.ExitCode())

@@ -8,20 +8,20 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/progress"
 )
 
-// soon is how long work may take before the command shows what it is doing.
-const soon = time.Second
+// progressDelay is how long work may take before the command shows what it is doing.
+const progressDelay = time.Second
 
-// begin shows on a terminal what the command is doing.
-func begin(c *console.Console) *progress.View {
+// startProgress shows on a terminal what the command is doing.
+func startProgress(c *console.Console) *progress.View {
 	view := progress.Start(c)
 	view.Show([]progress.Line{{Busy: true, Text: "reading and comparing"}})
 	return view
 }
 
-// patiently runs work that cannot be canceled, because it reads pipes and computes. When ctx
+// runInterruptible runs work that cannot be canceled, because it reads pipes and computes. When ctx
 // is canceled it returns without waiting for the work, and the program exits. After a second
 // it calls tell to show progress; tell is nil for a terminal that shows something else.
-func patiently[T any](ctx context.Context, c *console.Console,
+func runInterruptible[T any](ctx context.Context, c *console.Console,
 	tell func(*console.Console) *progress.View,
 	work func() (T, error)) (T, error) {
 	type result struct {
@@ -33,7 +33,7 @@ func patiently[T any](ctx context.Context, c *console.Console,
 		made, err := work()
 		done <- result{made, err}
 	}()
-	late := time.NewTimer(soon)
+	late := time.NewTimer(progressDelay)
 	defer late.Stop()
 	var view *progress.View
 	defer func() { view.Stop() }()

@@ -16,12 +16,12 @@ const pipeWidth = 160
 
 // show prints a report. For a terminal it lays out everything first, because the length decides
 // whether to use the pager, and because Ctrl-C can stop output by lines without leaving a color on.
-func (s *settled) show(ctx context.Context, c *console.Console, r *model.Report) error {
+func (s *resolvedOptions) show(ctx context.Context, c *console.Console, r *model.Report) error {
 	if !c.OutIsTerminal {
-		_, err := patiently(ctx, c, nil, func() (struct{}, error) { return struct{}{}, s.render(c, c.Out, r) })
+		_, err := runInterruptible(ctx, c, nil, func() (struct{}, error) { return struct{}{}, s.render(c, c.Out, r) })
 		return err
 	}
-	laidOut, err := patiently(ctx, c, begin, func() ([]byte, error) {
+	laidOut, err := runInterruptible(ctx, c, startProgress, func() ([]byte, error) {
 		var b bytes.Buffer
 		err := s.render(c, &b, r)
 		return b.Bytes(), err
@@ -33,7 +33,7 @@ func (s *settled) show(ctx context.Context, c *console.Console, r *model.Report)
 }
 
 // render writes a report in the selected format.
-func (s *settled) render(c *console.Console, w io.Writer, r *model.Report) error {
+func (s *resolvedOptions) render(c *console.Console, w io.Writer, r *model.Report) error {
 	switch s.format {
 	case text, side:
 		o := terminal.Options{Color: c.Color, All: s.showAll, Side: s.format == side, Hint: "--show-all lists them"}

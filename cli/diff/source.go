@@ -48,17 +48,17 @@ func (r *reader) manifests(name string) ([]manifest.Source, error) {
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, unread(name, err)
+		return nil, readError(name, err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	info, err := file.Stat()
 	if err != nil {
-		return nil, unread(name, err)
+		return nil, readError(name, err)
 	}
 	if info.IsDir() {
 		return r.directory(name)
 	}
-	content, err := bounded(name, file, info, r.max)
+	content, err := readBounded(name, file, info, r.max)
 	return []manifest.Source{{Name: name, Data: content}}, err
 }
 
@@ -68,11 +68,11 @@ func (r *reader) standard() ([]byte, error) {
 		return nil, exitcode.Usagef("only one side can be - (stdin); pass the others as files, or as <(command)")
 	}
 	r.taken = true
-	return bounded(stdin, r.in, nil, r.max)
+	return readBounded(stdin, r.in, nil, r.max)
 }
 
-// unread wraps the error of reading a file. The message has the file's name only once.
-func unread(name string, err error) error { return fmt.Errorf("read %s: %w", name, cause(err)) }
+// readError wraps the error of reading a file. The message has the file's name only once.
+func readError(name string, err error) error { return fmt.Errorf("read %s: %w", name, cause(err)) }
 
 // cause returns the error without the path that it starts with.
 func cause(err error) error {
@@ -83,8 +83,8 @@ func cause(err error) error {
 	return err
 }
 
-// bounded reads a file to its end. info is nil, or gives the size of a regular file.
-func bounded(name string, from io.Reader, info fs.FileInfo, most int64) ([]byte, error) {
+// readBounded reads a file to its end. info is nil, or gives the size of a regular file.
+func readBounded(name string, from io.Reader, info fs.FileInfo, most int64) ([]byte, error) {
 	var content bytes.Buffer
 	if info != nil && info.Mode().IsRegular() {
 		if info.Size() > most {
@@ -93,7 +93,7 @@ func bounded(name string, from io.Reader, info fs.FileInfo, most int64) ([]byte,
 		content.Grow(int(info.Size()) + bytes.MinRead)
 	}
 	if n, err := content.ReadFrom(io.LimitReader(from, most+1)); err != nil {
-		return nil, unread(name, err)
+		return nil, readError(name, err)
 	} else if n > most {
 		return nil, tooLarge(name, most)
 	}
@@ -116,12 +116,12 @@ func size(n int64) string {
 func readSmall(name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, unread(name, err)
+		return nil, readError(name, err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	content, err := io.ReadAll(io.LimitReader(file, maxSmall+1))
 	if err != nil {
-		return nil, unread(name, err)
+		return nil, readError(name, err)
 	}
 	if len(content) > maxSmall {
 		return nil, fmt.Errorf("%s is larger than %s", name, size(maxSmall))
@@ -129,9 +129,9 @@ func readSmall(name string) ([]byte, error) {
 	return content, nil
 }
 
-// made lists files that mark a directory as the source of manifests, with the
+// renderedBy lists files that mark a directory as the source of manifests, with the
 // command that renders it.
-var made = []struct{ file, by string }{
+var renderedBy = []struct{ file, by string }{
 	{"Chart.yaml", "a Helm chart; render it first: <(helm template %s), or compare charts with nuon diff helm"},
 	{"kustomization.yaml", "a kustomization; build it first: <(kubectl kustomize %s)"},
 	{"kustomization.yml", "a kustomization; build it first: <(kubectl kustomize %s)"},
@@ -141,10 +141,10 @@ var made = []struct{ file, by string }{
 func (r *reader) directory(name string) ([]manifest.Source, error) {
 	root, err := os.OpenRoot(name)
 	if err != nil {
-		return nil, unread(name, err)
+		return nil, readError(name, err)
 	}
 	defer root.Close() //nolint:errcheck // it was only read
-	for _, m := range made {
+	for _, m := range renderedBy {
 		if _, err := root.Stat(m.file); err == nil {
 			return nil, exitcode.Usagef("%s is "+m.by, name, name)
 		}
@@ -173,7 +173,7 @@ func (w *walk) visit(at string, entry fs.DirEntry, err error) error {
 	name := filepath.Join(w.name, filepath.FromSlash(at))
 	switch {
 	case err != nil:
-		return unread(name, err)
+		return readError(name, err)
 	case at != "." && strings.HasPrefix(entry.Name(), "."):
 		if entry.IsDir() {
 			return fs.SkipDir
@@ -212,10 +212,10 @@ func (w *walk) take(name, at string) error {
 	}
 	file, err := w.root.Open(at)
 	if err != nil {
-		return unread(name, err)
+		return readError(name, err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	content, err := bounded(name, file, info, w.left)
+	content, err := readBounded(name, file, info, w.left)
 	if err != nil {
 		return err
 	}

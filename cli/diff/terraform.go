@@ -30,7 +30,7 @@ Values that the plan marks as sensitive are masked, and so are their copies else
   nuon diff terraform plan.json -o markdown`,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.given = c.Flags().Changed("output")
-			compare := func(onto *console.Console, s *settled) (*model.Report, error) {
+			compare := func(onto *console.Console, s *resolvedOptions) (*model.Report, error) {
 				return planReport(onto, args[0], s)
 			}
 			return run(c.Context(), e.Console, o, args, compare)
@@ -41,25 +41,25 @@ Values that the plan marks as sensitive are masked, and so are their copies else
 }
 
 // planReport reads a plan as a stream.
-func planReport(c *console.Console, name string, s *settled) (*model.Report, error) {
+func planReport(c *console.Console, name string, s *resolvedOptions) (*model.Report, error) {
 	from := c.In
 	if name != stdin {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, unread(name, err)
+			return nil, readError(name, err)
 		}
 		defer file.Close() //nolint:errcheck // it was only read
 		from = file
 	}
 	plan := bufio.NewReaderSize(from, 64<<10)
-	if err := recognise(name, plan); err != nil {
+	if err := checkPlanJSON(name, plan); err != nil {
 		return nil, err
 	}
 	o := terraform.Options{Secrets: s.secrets, TagKey: s.tagKey, MaxBytes: maxBytes}
 	o.Limit, o.Lines, o.Context = s.bounds()
 	r, err := terraform.Report(plan, o)
 	if err != nil {
-		return nil, unread(name, err)
+		return nil, readError(name, err)
 	}
 	return r, nil
 }
@@ -67,8 +67,8 @@ func planReport(c *console.Console, name string, s *settled) (*model.Report, err
 // zip is the start of a file that `terraform plan -out` writes.
 const zip = "PK\x03\x04"
 
-// recognise returns an error with a remedy for input that is obviously not the JSON of a plan.
-func recognise(name string, plan *bufio.Reader) error {
+// checkPlanJSON returns an error with a remedy for input that is obviously not the JSON of a plan.
+func checkPlanJSON(name string, plan *bufio.Reader) error {
 	start, err := plan.Peek(len(zip))
 	switch {
 	case string(start) == zip:
@@ -76,7 +76,7 @@ func recognise(name string, plan *bufio.Reader) error {
 	case len(start) == 0 && errors.Is(err, io.EOF):
 		return exitcode.Usagef("%s is empty; use the output of `terraform show -json PLANFILE`", name)
 	case err != nil && !errors.Is(err, io.EOF):
-		return unread(name, err)
+		return readError(name, err)
 	}
 	return nil
 }

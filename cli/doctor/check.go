@@ -54,8 +54,8 @@ type Diagnosis struct {
 	Checks []Check `json:"checks"`
 }
 
-// patience is the timeout of each call of a program or a server.
-const patience = 5 * time.Second
+// checkTimeout is the timeout of each call of a program or a server.
+const checkTimeout = 5 * time.Second
 
 // machine is the environment that the checks examine.
 type machine struct {
@@ -74,8 +74,8 @@ type port struct {
 	ours                      func(*http.Response) bool
 }
 
-// usualPorts returns the default addresses of nuon dev.
-func usualPorts() []port {
+// defaultPorts returns the default addresses of nuon dev.
+func defaultPorts() []port {
 	isProblem := func(answer *http.Response) bool {
 		return strings.HasPrefix(answer.Header.Get("Content-Type"), "application/problem+json")
 	}
@@ -148,7 +148,7 @@ func checkDir(dir string) Check {
 	if err := pgcluster.CheckDir(filepath.Join(dir, "postgres")); err != nil {
 		return Check{name, Missing, dir, err.Error()}
 	}
-	existing := nearest(dir)
+	existing := nearestExisting(dir)
 	const writeAndPass = 2 | 1 // W_OK and X_OK of access(2)
 	if err := syscall.Access(existing, writeAndPass); err != nil {
 		return Check{name, Missing, fmt.Sprintf("%s: cannot write to %s: %v", dir, existing, err),
@@ -160,8 +160,8 @@ func checkDir(dir string) Check {
 	return Check{Name: name, Status: OK, Found: dir}
 }
 
-// nearest returns the deepest existing directory on the path to dir.
-func nearest(dir string) string {
+// nearestExisting returns the deepest existing directory on the path to dir.
+func nearestExisting(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
 			return at
@@ -190,7 +190,7 @@ func (p port) check(ctx context.Context) Check {
 }
 
 func (p port) answers(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	host := p.address
 	if strings.HasPrefix(host, ":") {
@@ -219,7 +219,7 @@ func (m machine) terraform(ctx context.Context) Check {
 		if err != nil {
 			continue
 		}
-		said, err := ask(ctx, path, "version", "-json")
+		said, err := runProgram(ctx, path, "version", "-json")
 		var version struct {
 			Version string `json:"terraform_version"`
 		}
@@ -239,7 +239,7 @@ func (m machine) git(ctx context.Context) Check {
 	if err != nil {
 		return Check{Name: "git", Status: Absent, Found: "not found; nuon does not need it, but you may"}
 	}
-	said, err := ask(ctx, path, "--version")
+	said, err := runProgram(ctx, path, "--version")
 	if err != nil {
 		return Check{Name: "git", Status: Absent, Found: path + " does not report its version; nuon does not need it"}
 	}
@@ -247,9 +247,9 @@ func (m machine) git(ctx context.Context) Check {
 	return Check{Name: "git", Status: OK, Found: version + " at " + path + " (nuon does not need it)"}
 }
 
-// ask runs a program with a timeout and returns its output.
-func ask(ctx context.Context, path string, arguments ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// runProgram runs a program with a timeout and returns its output.
+func runProgram(ctx context.Context, path string, arguments ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	command := exec.CommandContext(ctx, path, arguments...)
 	command.WaitDelay = time.Second
@@ -268,7 +268,7 @@ func (m machine) controlPlane(ctx context.Context) Check {
 	if err != nil {
 		return Check{name, Absent, chosen.URL, err.Error()}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	who, err := apiclient.Decode[api.Whoami](client.Whoami(ctx))
 	var problem *apiclient.Problem

@@ -184,7 +184,7 @@ func TestPorts(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 	})
 	other := serve(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
-	usual := usualPorts()
+	usual := defaultPorts()
 	for _, test := range []struct {
 		port    port
 		address string

@@ -36,7 +36,7 @@ Kinds: app, build, install, plan, revision, workflow. For a key of an app's conf
 			if len(args) == 0 {
 				return kinds, cobra.ShellCompDirectiveNoFileComp
 			}
-			return complete.Args(e, nil, things)(c, args, word)
+			return complete.Args(e, nil, objectNames)(c, args, word)
 		},
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			kind, err := Kind(args[0])
@@ -54,8 +54,8 @@ Kinds: app, build, install, plan, revision, workflow. For a key of an app's conf
 	return c
 }
 
-// things completes the names of objects of the kind in the first argument.
-func things(ctx context.Context, client *apiclient.Client, args []string) ([]complete.Name, error) {
+// objectNames completes the names of objects of the kind in the first argument.
+func objectNames(ctx context.Context, client *apiclient.Client, args []string) ([]complete.Name, error) {
 	switch api.ExplainParamsKind(args[0]) {
 	case api.ExplainParamsKindApp:
 		return complete.Apps(ctx, client, nil)

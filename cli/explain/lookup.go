@@ -47,7 +47,7 @@ func lookUp(query string) answer {
 	if len(query) > longestName {
 		return a
 	}
-	query = plain(query)
+	query = withoutIndexes(query)
 	if k, ok := format.FindKind(query); ok {
 		a.Kinds = append(a.Kinds, kindAnswer{Kind: k, Keys: k.Keys(), TOML: k.ExampleFile()})
 	}
@@ -62,20 +62,20 @@ func lookUp(query string) answer {
 	if above, _, ok := cutLast(query); ok && a.empty() {
 		a = lookUp(above)
 		a.Kinds = nil
-		a.Keys = slices.DeleteFunc(a.Keys, func(k keyAnswer) bool { return !free(k.Type) })
+		a.Keys = slices.DeleteFunc(a.Keys, func(k keyAnswer) bool { return !hasFreeKeys(k.Type) })
 	}
 	return a
 }
 
-// free reports whether the vendor chooses the keys below a key of this type, so that
+// hasFreeKeys reports whether the vendor chooses the keys below a key of this type, so that
 // looking up one of them finds the key above it.
-func free(t format.ValueType) bool {
+func hasFreeKeys(t format.ValueType) bool {
 	return t == format.Map || t == format.MergedMap || t == format.Flags || t == format.TypedMap || t == format.AnyValue
 }
 
-// plain removes array indexes from a path: steps[0].name becomes steps.name. A quoted
+// withoutIndexes removes array indexes from a path: steps[0].name becomes steps.name. A quoted
 // part counts as one name.
-func plain(query string) string {
+func withoutIndexes(query string) string {
 	var b strings.Builder
 	brackets, quoted := 0, false
 	for _, r := range strings.TrimSpace(query) {
@@ -130,7 +130,7 @@ func keysOf(kinds []format.Kind, wanted func(path string) bool) []keyAnswer {
 			if _, ok := common.Key(key.Path); ok && k.Component != "" && len(kinds) > 1 && key.Path != "type" {
 				return // the kind component has the same key
 			}
-			all = join(all, k, key)
+			all = addAnswer(all, k, key)
 		})
 	}
 	return all
@@ -145,11 +145,11 @@ func pathsOf(key format.Key) []string {
 	return paths
 }
 
-// join adds a key to the answer with the same key, or as a new answer.
-func join(all []keyAnswer, k format.Kind, key format.Key) []keyAnswer {
+// addAnswer adds a key to the answer with the same key, or as a new answer.
+func addAnswer(all []keyAnswer, k format.Kind, key format.Key) []keyAnswer {
 	at := k.Name + "." + key.Path
 	for i, other := range all {
-		if same(other.Key, key) {
+		if sameKey(other.Key, key) {
 			all[i].At = append(all[i].At, at)
 			for _, file := range k.Paths {
 				if !slices.Contains(all[i].Files, file) {
@@ -163,8 +163,8 @@ func join(all []keyAnswer, k format.Kind, key format.Key) []keyAnswer {
 		TOML: k.Snippet(key.Path), kind: k})
 }
 
-// same reports whether two keys are identical except for their location.
-func same(a, b format.Key) bool {
+// sameKey reports whether two keys are identical except for their location.
+func sameKey(a, b format.Key) bool {
 	for _, k := range []*format.Key{&a, &b} {
 		k.Path, k.Index, k.Keys = "", nil, nil
 	}

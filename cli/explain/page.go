@@ -59,7 +59,7 @@ func (p *page) kind(k kindAnswer) {
 	p.printf("\n")
 	var rows [][]string
 	for _, key := range shown(k) {
-		rows = append(rows, []string{key.Path, key.Type.Describe(), need(key), brief(key)})
+		rows = append(rows, []string{key.Path, key.Type.Describe(), requirement(key), brief(key)})
 	}
 	if p.err == nil && rows != nil {
 		p.err = p.console.Table(p.w, []string{"KEY", "TYPE", "REQUIRED", "DESCRIPTION"}, rows)
@@ -83,7 +83,7 @@ func shown(k kindAnswer) []format.Key {
 	return all
 }
 
-func need(k format.Key) string {
+func requirement(k format.Key) string {
 	if k.Required {
 		return "yes"
 	}

@@ -110,10 +110,10 @@ func (f Field) wrong(value string) string {
 // size is the size of the terminal.
 type size struct{ rows int }
 
-// roomyRows is the minimum number of rows for descriptions and key help.
-const roomyRows = 12
+// minRowsForHelp is the minimum number of rows for descriptions and key help.
+const minRowsForHelp = 12
 
-func (s size) roomy() bool { return s.rows >= roomyRows }
+func (s size) roomy() bool { return s.rows >= minRowsForHelp }
 
 // sizeOf returns the size of the terminal on Err, or 24 rows if it is unknown.
 func sizeOf(c *console.Console) size {

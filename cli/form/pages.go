@@ -28,9 +28,9 @@ func Inputs(config api.AppConfig, given map[string]bool, current map[string]stri
 	return pages
 }
 
-// Needed returns the pages with only the required fields that have no value yet: those
+// RequiredPages returns the pages with only the required fields that have no value yet: those
 // that a command asks for without --interactive.
-func Needed(pages []Page) []Page {
+func RequiredPages(pages []Page) []Page {
 	var needed []Page
 	for _, p := range pages {
 		p.Fields = slices.DeleteFunc(slices.Clone(p.Fields), func(f Field) bool { return !f.Required || f.Value != "" })

@@ -72,10 +72,10 @@ func TestNeeded(t *testing.T) {
 			field("optional", "", false)}},
 	}
 	want := []Page{{Title: "b", Fields: []Field{field("needed", "", true)}}}
-	if d := cmp.Diff(want, Needed(pages), unchecked); d != "" {
+	if d := cmp.Diff(want, RequiredPages(pages), unchecked); d != "" {
 		t.Error(d)
 	}
-	if got := Needed(pages[:1]); got != nil {
+	if got := RequiredPages(pages[:1]); got != nil {
 		t.Errorf("asks for %v", got)
 	}
 }

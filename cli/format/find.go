@@ -137,7 +137,7 @@ func (f *finder) apps(dir string, depth int) error {
 			err = f.section(name, 0)
 		case app && e.Type().IsRegular() && f.isRoot(e.Name()):
 			f.found = append(f.found, name)
-		case !app && e.IsDir() && depth < maxDepth && !foreign(e.Name()):
+		case !app && e.IsDir() && depth < maxDepth && !isSkipped(e.Name()):
 			err = f.apps(name, depth+1)
 		}
 		if err != nil {
@@ -154,8 +154,8 @@ func (f *finder) isRoot(name string) bool {
 	})
 }
 
-// foreign reports whether a directory contains downloaded or hidden files.
-func foreign(name string) bool {
+// isSkipped reports whether a directory contains downloaded or hidden files.
+func isSkipped(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor"
 }
 

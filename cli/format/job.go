@@ -43,7 +43,7 @@ func (j *job) file(name string) error {
 	if err != nil {
 		return missing(name, err)
 	}
-	if why := unfit(info.Mode()); why != "" {
+	if why := reasonNotFormatted(info.Mode()); why != "" {
 		j.refuse(name, 1, 1, why)
 		return nil
 	}
@@ -61,8 +61,8 @@ func (j *job) file(name string) error {
 	return nil
 }
 
-// unfit returns the reason why something cannot be formatted; empty for a regular file.
-func unfit(mode os.FileMode) string {
+// reasonNotFormatted returns the reason why something cannot be formatted; empty for a regular file.
+func reasonNotFormatted(mode os.FileMode) string {
 	switch {
 	case mode&os.ModeSymlink != 0:
 		return "symbolic link; name the file that it points to"

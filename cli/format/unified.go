@@ -8,8 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/align"
 )
 
-// around is the number of context lines around a change.
-const around = 3
+// contextLines is the number of context lines around a change.
+const contextLines = 3
 
 // unified returns the changes of a file as `diff -u` prints them, with control characters removed.
 func unified(name, before, after string) string {
@@ -23,7 +23,7 @@ func unified(name, before, after string) string {
 			continue
 		}
 		to := from + 1
-		for to+1 < len(spans) && spans[to].AEnd-spans[to].A <= 2*around {
+		for to+1 < len(spans) && spans[to].AEnd-spans[to].A <= 2*contextLines {
 			to += 2
 		}
 		hunk(&b, old, made, spans, from, to)
@@ -45,10 +45,10 @@ func hunk(b *strings.Builder, old, made []string, spans []align.Span, from, to i
 	first, last := spans[from], spans[to-1]
 	before, behind := 0, 0
 	if from > 0 {
-		before = min(around, spans[from-1].AEnd-spans[from-1].A)
+		before = min(contextLines, spans[from-1].AEnd-spans[from-1].A)
 	}
 	if to < len(spans) {
-		behind = min(around, spans[to].AEnd-spans[to].A)
+		behind = min(contextLines, spans[to].AEnd-spans[to].A)
 	}
 	fmt.Fprintf(b, "@@ -%s +%s @@\n", where(first.A-before, last.AEnd+behind), where(first.B-before, last.BEnd+behind))
 	lines(b, ' ', old[first.A-before:first.A])

@@ -113,7 +113,7 @@ func show(ctx context.Context, c *console.Console, o options, dir string) error 
 	if o.component != "" {
 		if _, known := app.Component(o.component); !known || o.component == appconfig.SandboxName {
 			return exitcode.Usagef("--component %s: no such component%s",
-				console.Line(o.component), like(o.component, namesOf(app)))
+				console.Line(o.component), suggestion(o.component, namesOf(app)))
 		}
 		g = g.around(o.component)
 	}
@@ -136,7 +136,7 @@ func show(ctx context.Context, c *console.Console, o options, dir string) error 
 	})
 }
 
-func like(name string, known []string) string {
+func suggestion(name string, known []string) string {
 	if near, ok := diagnostic.Nearest(name, known); ok {
 		return "; did you mean " + near + "?"
 	}

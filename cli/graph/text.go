@@ -94,7 +94,7 @@ func (t *text) reasons(name string) {
 		line := strings.Repeat(" ", indent) + "after " + console.Line(other)
 		if t.graph.Reversed {
 			line += ", which"
-			why = told(why)
+			why = rewordForTeardown(why)
 		} else {
 			line += ":"
 		}
@@ -102,8 +102,8 @@ func (t *text) reasons(name string) {
 	}
 }
 
-// told rewords reasons for a teardown, in which they belong to the other component.
-func told(why []string) []string {
+// rewordForTeardown rewords reasons for a teardown, in which they belong to the other component.
+func rewordForTeardown(why []string) []string {
 	words := make([]string, len(why))
 	for i, reason := range why {
 		switch context, found := strings.CutPrefix(reason, "kubernetes_context "); {

@@ -38,18 +38,18 @@ const longestName = 60
 
 // componentName derives a unique component name from another name.
 func (a *app) componentName(of string) string {
-	name := simplified(of, "_")
+	name := simplifyName(of, "_")
 	name = strings.TrimRight(name[:min(len(name), longestName)], "_")
 	if name == "" || name == "sandbox" {
 		name = "app"
 	}
-	return free(name, "_", func(name string) bool {
+	return uniqueName(name, "_", func(name string) bool {
 		return slices.ContainsFunc(a.components, func(c component) bool { return c.name == name })
 	})
 }
 
-// free appends a number to a name until taken returns false.
-func free(name, between string, taken func(string) bool) string {
+// uniqueName appends a number to a name until taken returns false.
+func uniqueName(name, between string, taken func(string) bool) string {
 	for n, made := 2, name; ; n++ {
 		if !taken(made) {
 			return made

@@ -20,15 +20,15 @@ type chart struct {
 // setting is one value of a chart: its key in the notation of helm --set, and its value as TOML.
 type setting struct{ key, value string }
 
-// often lists the values that most charts have and most installs set.
-var often = [][]string{
+// commonSettings lists the values that most charts have and most installs set.
+var commonSettings = [][]string{
 	{"image", "repository"}, {"image", "tag"}, {"replicaCount"}, {"replicas"}, {"ingress", "enabled"},
 	{"ingress", "className"},
 	{"ingress", "host"}, {"ingress", "hostname"}, {"ingress", "hosts", "0", "host"},
 }
 
 // chart finds a chart in a directory. It skips library charts, which cannot be installed.
-func (s *seeker) chart(dir string, files map[string]bool) (found find, ok bool, err error) {
+func (s *searcher) chart(dir string, files map[string]bool) (found find, ok bool, err error) {
 	if !files["Chart.yaml"] {
 		return find{}, false, nil
 	}
@@ -40,10 +40,11 @@ func (s *seeker) chart(dir string, files map[string]bool) (found find, ok bool, 
 	if err != nil || len(all) == 0 {
 		return find{}, false, errors.Join(errors.New("its Chart.yaml is empty"), err)
 	}
-	if word(all[0], "type") == "library" {
+	if scalarAt(all[0], "type") == "library" {
 		return find{}, false, nil
 	}
-	c := chart{name: word(all[0], "name"), version: word(all[0], "version"), appVersion: word(all[0], "appVersion")}
+	c := chart{name: scalarAt(all[0], "name"), version: scalarAt(all[0], "version"),
+		appVersion: scalarAt(all[0], "appVersion")}
 	if c.name == "" {
 		return find{}, false, errors.New("its Chart.yaml has no name")
 	}
@@ -55,18 +56,18 @@ func (s *seeker) chart(dir string, files map[string]bool) (found find, ok bool, 
 
 // settings returns the values listed in often that the values.yaml of a chart
 // contains. It returns none for a file that cannot be parsed.
-func (s *seeker) settings(name, appVersion string) (found []setting) {
+func (s *searcher) settings(name, appVersion string) (found []setting) {
 	text, _ := s.read(name)
 	all, err := documents(text)
 	if err != nil || len(all) == 0 {
 		return nil
 	}
-	for _, keys := range often {
-		if below(all[0], keys...) == nil {
+	for _, keys := range commonSettings {
+		if nodeAt(all[0], keys...) == nil {
 			continue
 		}
-		value := appconfig.Quote(word(all[0], keys...))
-		switch at := below(all[0], keys...); {
+		value := appconfig.Quote(scalarAt(all[0], keys...))
+		switch at := nodeAt(all[0], keys...); {
 		case keys[len(keys)-1] == "tag" && value == `""`:
 			value = appconfig.Quote(appVersion)
 		case at.ShortTag() == "!!bool" && (at.Value == "true" || at.Value == "false"),
@@ -93,7 +94,7 @@ func (c chart) addTo(a *app, dir string) {
 	if len(release) < shortestRelease {
 		release += "-release"
 	}
-	release = free(release, "-", func(name string) bool { return slices.Contains(a.releases, name) })
+	release = uniqueName(release, "-", func(name string) bool { return slices.Contains(a.releases, name) })
 	a.releases = append(a.releases, release)
 	var b strings.Builder
 	fmt.Fprintf(&b, `# helm
@@ -126,7 +127,7 @@ const (
 
 // label derives a valid Kubernetes label (RFC 1035) from any name.
 func label(name string) string {
-	l := simplified(name, "-")
+	l := simplifyName(name, "-")
 	if l == "" || l[0] < 'a' {
 		l = strings.TrimSuffix("app-"+l, "-")
 	}

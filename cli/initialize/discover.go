@@ -38,8 +38,8 @@ type part interface {
 	addTo(a *app, dir string)
 }
 
-// seeker searches the repository for finds. It follows no symbolic links and executes nothing.
-type seeker struct {
+// searcher searches the repository for finds. It follows no symbolic links and executes nothing.
+type searcher struct {
 	ctx     context.Context
 	fsys    fs.FS
 	entries int
@@ -60,7 +60,7 @@ func (p place) seek(ctx context.Context, dir string, whole bool) (finds []find, 
 		return nil, nil, fmt.Errorf("search %s: %w", p.root, err)
 	}
 	defer root.Close() //nolint:errcheck // only read
-	s := &seeker{ctx: ctx, fsys: root.FS(), used: map[string]bool{}}
+	s := &searcher{ctx: ctx, fsys: root.FS(), used: map[string]bool{}}
 	entries, err := s.list(dir)
 	if err == nil && whole {
 		_, err = s.here(dir, entries)
@@ -72,7 +72,7 @@ func (p place) seek(ctx context.Context, dir string, whole bool) (finds []find, 
 }
 
 // walk searches a directory and then its subdirectories.
-func (s *seeker) walk(dir string, depth int) error {
+func (s *searcher) walk(dir string, depth int) error {
 	entries, err := s.list(dir)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (s *seeker) walk(dir string, depth int) error {
 		return err
 	}
 	for _, e := range entries {
-		if !e.IsDir() || strange(e.Name()) || foreign(e.Name()) {
+		if !e.IsDir() || hasUnsafeCharacters(e.Name()) || isSkipped(e.Name()) {
 			continue
 		}
 		if err := s.walk(path.Join(dir, e.Name()), depth+1); err != nil {
@@ -97,10 +97,10 @@ func (s *seeker) walk(dir string, depth int) error {
 
 // here adds the finds of one directory. Closed reports that its subdirectories belong
 // to one of them.
-func (s *seeker) here(dir string, entries []fs.DirEntry) (closed bool, err error) {
+func (s *searcher) here(dir string, entries []fs.DirEntry) (closed bool, err error) {
 	files := map[string]bool{}
 	for _, e := range entries {
-		if e.Type().IsRegular() && !strange(e.Name()) {
+		if e.Type().IsRegular() && !hasUnsafeCharacters(e.Name()) {
 			files[e.Name()] = true
 		}
 	}
@@ -132,7 +132,7 @@ func (s *seeker) here(dir string, entries []fs.DirEntry) (closed bool, err error
 
 // leaveOut adds a note about a directory that cannot be read, once even if the
 // directory is searched twice.
-func (s *seeker) leaveOut(dir string, why error) {
+func (s *searcher) leaveOut(dir string, why error) {
 	if note := fmt.Sprintf("skipped %s: %s", dir, why); !slices.Contains(s.notes, note) {
 		s.notes = append(s.notes, note)
 	}
@@ -140,7 +140,7 @@ func (s *seeker) leaveOut(dir string, why error) {
 
 // outer returns the finds that are not part of another one. It leaves out modules
 // below a module, and what a kustomization reads.
-func (s *seeker) outer() (all []find) {
+func (s *searcher) outer() (all []find) {
 	for _, f := range s.finds {
 		_, isModule := f.part.(module)
 		inner := isModule && slices.ContainsFunc(s.finds, func(other find) bool {
@@ -155,7 +155,7 @@ func (s *seeker) outer() (all []find) {
 }
 
 // list returns the entries of a directory, or an error once the search exceeds its limit.
-func (s *seeker) list(dir string) ([]fs.DirEntry, error) {
+func (s *searcher) list(dir string) ([]fs.DirEntry, error) {
 	if err := s.ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (s *seeker) list(dir string) ([]fs.DirEntry, error) {
 }
 
 // read returns the content of a file; false if the file is too large or does not exist.
-func (s *seeker) read(name string) ([]byte, bool) {
+func (s *searcher) read(name string) ([]byte, bool) {
 	f, err := s.fsys.Open(name)
 	if err != nil {
 		return nil, false
@@ -188,17 +188,17 @@ func (s *seeker) read(name string) ([]byte, bool) {
 	return text, err == nil && len(text) <= maxFile
 }
 
-// strange reports whether a name contains characters that are not printable or not
+// hasUnsafeCharacters reports whether a name contains characters that are not printable or not
 // allowed in TOML, or would be parsed as a template.
-func strange(name string) bool {
+func hasUnsafeCharacters(name string) bool {
 	return strings.Contains(name, "{{") ||
 		strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) ||
 		strings.ContainsRune(name, '\ufffd')
 }
 
-// foreign reports whether a directory does not belong to a product: git's own files,
+// isSkipped reports whether a directory does not belong to a product: git's own files,
 // downloaded code, or tests.
-func foreign(name string) bool {
+func isSkipped(name string) bool {
 	switch name {
 	case "vendor", "node_modules", "testdata", "test", "tests", "examples":
 		return true

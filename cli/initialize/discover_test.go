@@ -143,7 +143,7 @@ func TestOfARepository(t *testing.T) {
 }
 
 // atATerminal runs the command on a terminal with a person who gives these answers.
-func atATerminal(t *testing.T, answers string, args ...string) (Made, string, error) {
+func atATerminal(t *testing.T, answers string, args ...string) (Created, string, error) {
 	t.Helper()
 	in, typed, err := os.Pipe()
 	if err != nil {
@@ -160,7 +160,7 @@ func atATerminal(t *testing.T, answers string, args ...string) (Made, string, er
 		t.Fatal(err)
 	}
 	err = c.ExecuteContext(t.Context())
-	var made Made
+	var made Created
 	if err == nil {
 		if err := json.Unmarshal([]byte(out.String()), &made); err != nil {
 			t.Fatalf("%v: %s", err, out.String())
@@ -416,7 +416,7 @@ func TestHostile(t *testing.T) {
 						quoted(), quoted(), quoted()))
 			}
 		}
-		s := &seeker{ctx: t.Context(), fsys: files, used: map[string]bool{}}
+		s := &searcher{ctx: t.Context(), fsys: files, used: map[string]bool{}}
 		if err := s.walk(".", 0); err != nil {
 			t.Fatal(err)
 		}
@@ -456,7 +456,7 @@ func FuzzDocuments(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s := &seeker{ctx: t.Context(), used: map[string]bool{}, fsys: fstest.MapFS{
+		s := &searcher{ctx: t.Context(), used: map[string]bool{}, fsys: fstest.MapFS{
 			"c/Chart.yaml": {Data: text}, "c/values.yaml": {Data: text}, "k/kustomization.yaml": {Data: text},
 			"m/x.yaml": {Data: text},
 		}}
@@ -495,7 +495,7 @@ func TestNamesOfOthers(t *testing.T) {
 	}
 	for name, want := range map[string]string{"My Shop": "my_shop", "--a..b--": "a_b", "é": "",
 		"a\n\x1b[31m": "a_31m"} {
-		if got := simplified(name, "_"); got != want {
+		if got := simplifyName(name, "_"); got != want {
 			t.Errorf("%q becomes %q", name, got)
 		}
 	}

@@ -34,9 +34,9 @@ func documents(text []byte) (all []*yaml.Node, err error) {
 	return all, nil
 }
 
-// below returns the value at a path of keys and list indexes, or nil if there is none.
+// nodeAt returns the value at a path of keys and list indexes, or nil if there is none.
 // It does not follow aliases.
-func below(n *yaml.Node, keys ...string) *yaml.Node {
+func nodeAt(n *yaml.Node, keys ...string) *yaml.Node {
 	for n != nil && n.Kind == yaml.DocumentNode {
 		if len(n.Content) == 0 {
 			return nil
@@ -50,20 +50,20 @@ func below(n *yaml.Node, keys ...string) *yaml.Node {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if n.Content[i].Value == keys[0] {
-				return below(n.Content[i+1], keys[1:]...)
+				return nodeAt(n.Content[i+1], keys[1:]...)
 			}
 		}
 	case yaml.SequenceNode:
 		if i, err := strconv.Atoi(keys[0]); err == nil && i < len(n.Content) {
-			return below(n.Content[i], keys[1:]...)
+			return nodeAt(n.Content[i], keys[1:]...)
 		}
 	}
 	return nil
 }
 
-// word returns the scalar at a path on one line, or "" if there is none.
-func word(n *yaml.Node, keys ...string) string {
-	if n = below(n, keys...); n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+// scalarAt returns the scalar at a path on one line, or "" if there is none.
+func scalarAt(n *yaml.Node, keys ...string) string {
+	if n = nodeAt(n, keys...); n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return ""
 	}
 	return plain(n.Value)

@@ -72,8 +72,8 @@ modules and manifests to use, and asks for each value that no flag sets. Without
 	return c
 }
 
-// Made is the output of the command as data.
-type Made struct {
+// Created is the output of the command as data.
+type Created struct {
 	Name      string            `json:"name"`
 	Directory string            `json:"directory"`
 	Files     []string          `json:"files"`           // relative to the directory
@@ -99,7 +99,7 @@ func run(ctx context.Context, c *console.Console, o options, dir string, from bo
 	if err != nil {
 		return err
 	}
-	made := Made{Name: a.name, Directory: at.dir, Next: a.next(dir),
+	made := Created{Name: a.name, Directory: at.dir, Next: a.next(dir),
 		Notes: append([]string{}, a.notes...), Files: []string{}}
 	for _, f := range files {
 		made.Files = append(made.Files, f.path)
@@ -133,14 +133,14 @@ func isName(name string) bool {
 // isPlain reports whether a character is allowed in all kinds of names.
 func isPlain(r rune) bool { return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' }
 
-// simplified returns a lower-case name in which a separator replaces each run of
+// simplifyName returns a lower-case name in which a separator replaces each run of
 // characters that are not plain.
-func simplified(name, separator string) string {
+func simplifyName(name, separator string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !isPlain(r) }), separator)
 }
 
 // show prints what was written and the commands to run next.
-func show(w io.Writer, m Made) error {
+func show(w io.Writer, m Created) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "created app %s in %s:\n", m.Name, console.Line(m.Directory))
 	for _, f := range m.Files {
@@ -157,7 +157,7 @@ func show(w io.Writer, m Made) error {
 }
 
 // preview prints what would be written.
-func preview(w io.Writer, m Made, files []file) error {
+func preview(w io.Writer, m Created, files []file) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "app %s would be created in %s:\n", m.Name, console.Line(m.Directory))
 	for _, f := range files {

@@ -27,7 +27,7 @@ func runGit(t *testing.T, dir string, args ...string) {
 }
 
 // initialize runs the command without a terminal.
-func initialize(t *testing.T, args ...string) (Made, string, error) {
+func initialize(t *testing.T, args ...string) (Created, string, error) {
 	t.Helper()
 	var out, remarks strings.Builder
 	c := New(&cmdenv.Env{Console: &console.Console{In: strings.NewReader("never\nread\n"), Out: &out,
@@ -35,7 +35,7 @@ func initialize(t *testing.T, args ...string) (Made, string, error) {
 	c.SetArgs(append([]string{}, args...))
 	c.SilenceErrors, c.SilenceUsage = true, true
 	err := c.ExecuteContext(t.Context())
-	var made Made
+	var made Created
 	if err == nil {
 		if err := json.Unmarshal([]byte(out.String()), &made); err != nil {
 			t.Fatalf("%v: %s", err, out.String())
@@ -69,7 +69,7 @@ func TestSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(here, "my App!")
-	want := Made{
+	want := Created{
 		Name: "my-app", Directory: dir,
 		Files: []string{"metadata.toml", "sandbox.toml", "components/web.toml", "inputs.toml", ".gitignore",
 			"modules/account/main.tf", "modules/web/main.tf"},

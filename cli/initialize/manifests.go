@@ -34,7 +34,7 @@ const maxManifests = 30
 
 // kustomization finds a kustomization in a directory, and marks the directories that
 // it reads from as used.
-func (s *seeker) kustomization(dir string, files map[string]bool) (found find, ok bool, err error) {
+func (s *searcher) kustomization(dir string, files map[string]bool) (found find, ok bool, err error) {
 	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
 		if !files[name] {
 			continue
@@ -47,19 +47,19 @@ func (s *seeker) kustomization(dir string, files map[string]bool) (found find, o
 		if err != nil || len(all) == 0 {
 			return find{}, false, errors.Join(fmt.Errorf("its %s is empty", name), err)
 		}
-		if word(all[0], "kind") == "Component" {
+		if scalarAt(all[0], "kind") == "Component" {
 			return find{}, false, nil // a part of other kustomizations
 		}
 		for _, key := range []string{"resources", "bases", "components"} {
-			s.use(dir, below(all[0], key))
+			s.use(dir, nodeAt(all[0], key))
 		}
-		return find{about: "kustomization", part: kustomization{namespace: word(all[0], "namespace")}}, true, nil
+		return find{about: "kustomization", part: kustomization{namespace: scalarAt(all[0], "namespace")}}, true, nil
 	}
 	return find{}, false, nil
 }
 
 // use marks the directories that a kustomization reads from as used.
-func (s *seeker) use(dir string, list *yaml.Node) {
+func (s *searcher) use(dir string, list *yaml.Node) {
 	if list == nil || list.Kind != yaml.SequenceNode {
 		return
 	}
@@ -109,7 +109,7 @@ directory = "."
 }
 
 // manifests finds files that contain only Kubernetes objects.
-func (s *seeker) manifests(dir string, files map[string]bool) (found find, ok bool, err error) {
+func (s *searcher) manifests(dir string, files map[string]bool) (found find, ok bool, err error) {
 	var all manifests
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !isYAML(name) {
@@ -147,18 +147,18 @@ func objects(text []byte) (namespace string, is bool) {
 		return "", false
 	}
 	for _, n := range all {
-		top := below(n)
+		top := nodeAt(n)
 		if top == nil || top.Kind == yaml.ScalarNode && top.Value == "" {
 			continue // an empty document
 		}
-		name := word(n, "metadata", "name") + word(n, "metadata", "generateName")
-		if word(n, "apiVersion") == "" || word(n, "kind") == "" || name == "" &&
-			!strings.HasSuffix(word(n, "kind"), "List") {
+		name := scalarAt(n, "metadata", "name") + scalarAt(n, "metadata", "generateName")
+		if scalarAt(n, "apiVersion") == "" || scalarAt(n, "kind") == "" || name == "" &&
+			!strings.HasSuffix(scalarAt(n, "kind"), "List") {
 			return "", false
 		}
 		is = true
 		if namespace == "" {
-			namespace = word(n, "metadata", "namespace")
+			namespace = scalarAt(n, "metadata", "namespace")
 		}
 	}
 	return namespace, is

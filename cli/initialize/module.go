@@ -49,7 +49,7 @@ func isWord(r rune) bool {
 }
 
 // module finds a Terraform module in a directory.
-func (s *seeker) module(dir string, files map[string]bool) (found find, ok bool, err error) {
+func (s *searcher) module(dir string, files map[string]bool) (found find, ok bool, err error) {
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(files)), func(name string) bool {
 		return (strings.HasSuffix(name, ".tf") || strings.HasSuffix(name, ".tf.json")) && !strings.HasPrefix(name, ".")
 	}) {
@@ -168,7 +168,7 @@ func (a *app) input(component string, v tfmodule.Variable) string {
 			return name
 		}
 	}
-	in.name = free(full, "_", func(name string) bool {
+	in.name = uniqueName(full, "_", func(name string) bool {
 		return slices.ContainsFunc(a.inputs, func(other input) bool { return other.name == name })
 	})
 	a.inputs = append(a.inputs, in)

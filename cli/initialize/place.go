@@ -31,7 +31,7 @@ func findPlace(dir string) (place, error) {
 	if info, err := os.Stat(full); err == nil && !info.IsDir() {
 		return place{}, exitcode.Usagef("%s is not a directory", dir)
 	}
-	above, rest := existing(full)
+	above, rest := splitExisting(full)
 	if above, err = filepath.EvalSymlinks(above); err != nil {
 		return place{}, fmt.Errorf("find %s: %w", dir, err)
 	}
@@ -58,8 +58,8 @@ func findPlace(dir string) (place, error) {
 	return p, nil
 }
 
-// existing returns the nearest existing directory at or above a path, and the rest of the path.
-func existing(full string) (above, rest string) {
+// splitExisting returns the nearest existing directory at or above a path, and the rest of the path.
+func splitExisting(full string) (above, rest string) {
 	for above = full; ; above = filepath.Dir(above) {
 		if _, err := os.Stat(above); err == nil || above == filepath.Dir(above) {
 			return above, rest

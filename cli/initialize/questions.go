@@ -49,7 +49,7 @@ func (q *questions) answer(ctx context.Context, given bool) (*app, error) {
 }
 
 func (q *questions) askName(ctx context.Context) error {
-	byDefault := simplified(filepath.Base(q.place.dir), "-")
+	byDefault := simplifyName(filepath.Base(q.place.dir), "-")
 	if q.name == "" {
 		answer, err := q.ask(ctx, fmt.Sprintf("Name of the app [%s]: ", byDefault), byDefault)
 		if err != nil {

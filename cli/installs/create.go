@@ -20,8 +20,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
-// creating is the state of one run of `nuon installs create`.
-type creating struct {
+// createOptions is the state of one run of `nuon installs create`.
+type createOptions struct {
 	env      *cmdenv.Env
 	new      api.NewInstall
 	file     string
@@ -32,11 +32,11 @@ type creating struct {
 	// interactive asks for all inputs that have no value yet, not only for those without a default.
 	interactive bool
 	values      values
-	settling    settling
+	settling    waitOptions
 }
 
 func newCreate(e *cmdenv.Env) *cobra.Command {
-	o := &creating{env: e}
+	o := &createOptions{env: e}
 	c := &cobra.Command{
 		Use: "create [NAME] --app APP", Short: "Create an install and provision it", Args: cobra.MaximumNArgs(1),
 		Long: `Create an install of an app and provision it: first the sandbox, then the components.
@@ -81,7 +81,7 @@ registered. --key-fingerprint sets which key is accepted.`,
 	return c
 }
 
-func (o *creating) run(ctx context.Context, args []string) error {
+func (o *createOptions) run(ctx context.Context, args []string) error {
 	if err := o.env.Console.CheckInteractive(o.interactive); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (o *creating) run(ctx context.Context, args []string) error {
 	} else if account != nil {
 		o.new.Account = account
 	}
-	if o.new.Toggles, err = switched(o.new.Toggles, o.on, o.off); err != nil {
+	if o.new.Toggles, err = mergeToggles(o.new.Toggles, o.on, o.off); err != nil {
 		return err
 	}
 	entered, err := o.values.read(ctx, o.env, fromFile)
@@ -121,7 +121,7 @@ func (o *creating) run(ctx context.Context, args []string) error {
 		return err
 	}
 	o.new.ID = id.New("ins")
-	if o.new.Inputs, err = entered.seal(ctx, o.env, client, sealing{
+	if o.new.Inputs, err = entered.seal(ctx, o.env, client, sealingContext{
 		install: pins.Install{ID: o.new.ID, App: o.new.App, Name: o.new.Name},
 		which:   keyOfNew(o.new.Runner),
 		given:   o.values.key,
@@ -142,14 +142,14 @@ func keyOfNew(runner string) api.GetSealingKeyParams {
 }
 
 // asks reports whether a person fills in missing values. With a file, nobody is asked.
-func (o *creating) asks() bool { return o.file == "" && o.env.Console.Asks() }
+func (o *createOptions) asks() bool { return o.file == "" && o.env.Console.Asks() }
 
 // ask rejects plain-text values of sensitive inputs and shows a form for the missing values.
-func (o *creating) ask(ctx context.Context, client *apiclient.Client, e entered) error {
+func (o *createOptions) ask(ctx context.Context, client *apiclient.Client, e enteredValues) error {
 	if len(e.plain) == 0 && !o.asks() {
 		return nil
 	}
-	config, err := declared(ctx, client, o.new.App, 0)
+	config, err := appConfig(ctx, client, o.new.App, 0)
 	if err != nil {
 		return err
 	}
@@ -163,12 +163,12 @@ func (o *creating) ask(ctx context.Context, client *apiclient.Client, e entered)
 			Title:       "Name",
 			Description: "Lower-case letters, digits, - and _.",
 			Required:    true,
-			Check:       badName,
+			Check:       invalidNameText,
 		}}}
 		pages = append([]form.Page{first}, pages...)
 	}
 	if !o.interactive {
-		pages = form.Needed(pages)
+		pages = form.RequiredPages(pages)
 	}
 	answers, err := form.Ask(ctx, o.env.Console, pages)
 	if err != nil {
@@ -185,18 +185,18 @@ func (o *creating) ask(ctx context.Context, client *apiclient.Client, e entered)
 // nameField is the name of the form's field for the install's name. No input can have this name.
 const nameField = "install name"
 
-// goodName matches valid install names; the control plane has the same rule.
-var goodName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+// validName matches valid install names; the control plane has the same rule.
+var validName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-func badName(name string) string {
-	if goodName.MatchString(name) {
+func invalidNameText(name string) string {
+	if validName.MatchString(name) {
 		return ""
 	}
 	return "is not a valid name: use at most 63 lower-case letters, digits, - and _, starting with a letter or digit"
 }
 
 // end prints the new install, after waiting for it with --wait.
-func (o *creating) end(ctx context.Context, client *apiclient.Client, made api.CreatedInstall) error {
+func (o *createOptions) end(ctx context.Context, client *apiclient.Client, made api.CreatedInstall) error {
 	c := o.env.Console
 	if o.settling.wait && made.Runner.RegistrationToken == "" {
 		return o.settling.end(ctx, c, client, made.Install, func(i api.Install) error {
@@ -238,8 +238,8 @@ func merged(first, second map[string]string) map[string]string {
 	return all
 }
 
-// switched returns the toggles with the components added that --enable and --disable name.
-func switched(toggles map[string]bool, on, off []string) (map[string]bool, error) {
+// mergeToggles returns the toggles with the components added that --enable and --disable name.
+func mergeToggles(toggles map[string]bool, on, off []string) (map[string]bool, error) {
 	all := map[string]bool{}
 	for name, is := range toggles {
 		all[name] = is

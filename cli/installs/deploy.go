@@ -14,7 +14,7 @@ import (
 
 // NewDeploy returns the command `nuon deploy`.
 func NewDeploy(e *cmdenv.Env) *cobra.Command {
-	a := workflows.Asking{Env: e, Settled: settled(e.Console)}
+	a := workflows.RequestCommand{Env: e, Settled: waitUntilSettled(e.Console)}
 	n := api.NewWorkflow{Kind: api.NewWorkflowKindDeploy}
 	c := &cobra.Command{
 		Use:   "deploy INSTALL [COMPONENT…]",
@@ -49,7 +49,7 @@ Exit codes with --wait: 0 done, 1 failed, 3 waiting for an approval, 4 rejected.
 }
 
 func newTeardown(e *cmdenv.Env) *cobra.Command {
-	a := workflows.Asking{Env: e, Settled: settled(e.Console)}
+	a := workflows.RequestCommand{Env: e, Settled: waitUntilSettled(e.Console)}
 	n := api.NewWorkflow{Kind: api.NewWorkflowKindTeardown}
 	c := &cobra.Command{
 		Use:   "teardown INSTALL COMPONENT…",
@@ -78,7 +78,7 @@ until "nuon deploy INSTALL COMPONENT" deploys them again.`,
 }
 
 func newDeprovision(e *cmdenv.Env) *cobra.Command {
-	a := workflows.Asking{Env: e, Settled: settled(e.Console)}
+	a := workflows.RequestCommand{Env: e, Settled: waitUntilSettled(e.Console)}
 	c := &cobra.Command{
 		Use:   "deprovision INSTALL",
 		Short: "Remove everything from an install",

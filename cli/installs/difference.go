@@ -25,10 +25,10 @@ const (
 
 // Difference is what a sync of install files would do to one install, and why.
 type Difference struct {
-	Install string  `json:"install"`
-	Outcome Outcome `json:"outcome"`
-	Changes []Move  `json:"changes"`
-	Reason  string  `json:"reason,omitempty"`
+	Install string        `json:"install"`
+	Outcome Outcome       `json:"outcome"`
+	Changes []FieldChange `json:"changes"`
+	Reason  string        `json:"reason,omitempty"`
 
 	id     string
 	create api.NewInstall
@@ -50,7 +50,7 @@ func compare(app *appconfig.App, name string, installs []api.Install, takeOwners
 	for _, i := range installs {
 		has := slices.ContainsFunc(app.Installs, func(f appconfig.Install) bool { return f.Name == i.Name })
 		if !has && i.ManagedBy == api.InstallManagedByConfig {
-			all = append(all, Difference{Install: i.Name, id: i.ID, Outcome: OutcomeNoFile, Changes: []Move{},
+			all = append(all, Difference{Install: i.Name, id: i.ID, Outcome: OutcomeNoFile, Changes: []FieldChange{},
 				Reason: "it is managed by a file, which is missing: nothing changes. Write the file with `nuon " +
 					"installs generate-config " + address(i.App, i.Name) + "`, change its management with `nuon installs managed-by " +
 					address(i.App, i.Name) +
@@ -62,10 +62,10 @@ func compare(app *appconfig.App, name string, installs []api.Install, takeOwners
 
 // created returns the difference that creates the install of a file.
 func created(name string, f appconfig.Install) Difference {
-	d := Difference{Install: f.Name, Outcome: OutcomeCreate, Changes: []Move{}}
+	d := Difference{Install: f.Name, Outcome: OutcomeCreate, Changes: []FieldChange{}}
 	d.create = api.NewInstall{App: name, ManagedBy: api.NewInstallManagedByConfig}
 	fill(&d.create, f)
-	add := func(field, to string) { d.Changes = append(d.Changes, Move{Field: field, To: to}) }
+	add := func(field, to string) { d.Changes = append(d.Changes, FieldChange{Field: field, To: to}) }
 	add("approval", f.ApprovalOption)
 	if f.AllowDestroy {
 		add("allow_destroy", "true")
@@ -94,12 +94,12 @@ func created(name string, f appconfig.Install) Difference {
 
 // changed returns the difference that makes an install match its file.
 func changed(app *appconfig.App, f appconfig.Install, i api.Install, takeOwnership bool) Difference {
-	d := Difference{Install: f.Name, id: i.ID, Changes: []Move{}}
+	d := Difference{Install: f.Name, id: i.ID, Changes: []FieldChange{}}
 	d.change = change(app, f, i)
 	if i.ManagedBy != api.InstallManagedByConfig && takeOwnership {
 		d.change.ManagedBy = api.InstallChangeManagedByConfig
 	}
-	d.Changes = append(d.Changes, moves(i, d.change)...)
+	d.Changes = append(d.Changes, fieldChanges(i, d.change)...)
 	switch {
 	case !addsToAccount(f.Account, i.Account):
 		d.Outcome = OutcomeRefused
@@ -133,7 +133,7 @@ func change(app *appconfig.App, f appconfig.Install, i api.Install) api.InstallC
 		c.Approval, c.AllowDestroy = "", nil
 	}
 	for _, in := range app.Inputs {
-		if want, says := wanted(in, f); says && want != is(in, i) {
+		if want, says := fileValue(in, f); says && want != currentValue(in, i) {
 			c.Inputs = append(c.Inputs, api.InputValue{Name: in.Name, Value: want})
 		}
 	}
@@ -162,8 +162,8 @@ func change(app *appconfig.App, f appconfig.Install, i api.Install) api.InstallC
 	return c
 }
 
-// wanted returns the value that a file sets for an input; says is false if the file sets none.
-func wanted(in appconfig.Input, f appconfig.Install) (value string, says bool) {
+// fileValue returns the value that a file sets for an input; says is false if the file sets none.
+func fileValue(in appconfig.Input, f appconfig.Install) (value string, says bool) {
 	if in.Sensitive {
 		return "", false
 	}
@@ -176,8 +176,8 @@ func wanted(in appconfig.Input, f appconfig.Install) (value string, says bool) {
 	return *in.Default, true
 }
 
-// is returns the value of an input of an install: its own, or the default.
-func is(in appconfig.Input, i api.Install) string {
+// currentValue returns the value of an input of an install: its own, or the default.
+func currentValue(in appconfig.Input, i api.Install) string {
 	n := slices.IndexFunc(i.Inputs, func(v api.InputValue) bool { return v.Name == in.Name })
 	switch {
 	case n >= 0:

@@ -237,9 +237,9 @@ func storable(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s
 func TestShowDifferences(t *testing.T) {
 	var out strings.Builder
 	err := showDifferences(&out, "shop", []Difference{
-		{Install: "a", Outcome: OutcomeCreate, Changes: []Move{{Field: "approval", To: "prompt"},
+		{Install: "a", Outcome: OutcomeCreate, Changes: []FieldChange{{Field: "approval", To: "prompt"},
 			{Field: "input x", To: `"1"`}}},
-		{Install: "b", Outcome: OutcomeChange, Changes: []Move{{Field: "label tier", From: "(none)", To: `"gold"`}}},
+		{Install: "b", Outcome: OutcomeChange, Changes: []FieldChange{{Field: "label tier", From: "(none)", To: `"gold"`}}},
 		{Install: "c", Outcome: OutcomeNone}, {Install: "d", Outcome: OutcomeRefused, Reason: "it\x1b[2J belongs to people"},
 		{Install: "e", Outcome: OutcomeNoFile, Reason: "it stays"},
 	})
@@ -264,7 +264,7 @@ func TestShowDifferences(t *testing.T) {
 			{Outcome: OutcomeChange}, {Outcome: OutcomeNone}},
 		"creates 1 and changes 1 install": {{Outcome: OutcomeCreate}, {Outcome: OutcomeChange}},
 	} {
-		if got := sum(all); got != want {
+		if got := summarize(all); got != want {
 			t.Error(fmt.Sprintf("%q, want %q", got, want))
 		}
 	}

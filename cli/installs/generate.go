@@ -49,7 +49,7 @@ file changes nothing. Sensitive inputs are not included.`,
 			if err != nil {
 				return err
 			}
-			config, err := declared(ctx, client, i.App, 0)
+			config, err := appConfig(ctx, client, i.App, 0)
 			if err != nil {
 				return err
 			}

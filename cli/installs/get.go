@@ -94,7 +94,7 @@ func Facts(i api.Install) []string {
 	switch {
 	case i.Pinned > 0:
 		say("pinned to release %s of %d by %s%s",
-			console.Release(i.Pinned, i.Commit), i.Latest, cmp.Or(i.PinnedBy, "a person"), because(i.PinReason))
+			console.Release(i.Pinned, i.Commit), i.Latest, cmp.Or(i.PinnedBy, "a person"), reasonSuffix(i.PinReason))
 	case i.Target > 0 && i.Release > 0:
 		say("at release %s of %d", console.Release(i.Release, i.Commit), i.Latest)
 	case i.Target > 0:
@@ -187,8 +187,8 @@ func pairs(m map[string]string) string {
 	return strings.Join(all, ", ")
 }
 
-// because formats a reason as a suffix; an empty reason yields an empty string.
-func because(reason string) string {
+// reasonSuffix formats a reason as a suffix; an empty reason yields an empty string.
+func reasonSuffix(reason string) string {
 	if reason == "" {
 		return ""
 	}

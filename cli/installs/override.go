@@ -101,15 +101,15 @@ func changedOverrides(file, install map[string]api.ComponentOverride) map[string
 func overrideTexts(o api.ComponentOverride) map[string]string { return appconfig.Override(o).Keys() }
 
 // overrideMoves returns the changes of overrides, one for each text.
-func overrideMoves(was, change map[string]api.ComponentOverride) []Move {
-	var all []Move
+func overrideMoves(was, change map[string]api.ComponentOverride) []FieldChange {
+	var all []FieldChange
 	for _, name := range slices.Sorted(maps.Keys(change)) {
 		before, after := overrideTexts(was[name]), overrideTexts(change[name])
 		both := maps.Clone(before)
 		maps.Copy(both, after)
 		for _, key := range slices.Sorted(maps.Keys(both)) {
 			if before[key] != after[key] {
-				all = append(all, Move{key + " of " + name, quoted(before[key]), quoted(after[key])})
+				all = append(all, FieldChange{key + " of " + name, quoted(before[key]), quoted(after[key])})
 			}
 		}
 	}

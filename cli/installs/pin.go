@@ -19,7 +19,7 @@ import (
 
 func newPin(e *cmdenv.Env) *cobra.Command {
 	var reason string
-	var s settling
+	var s waitOptions
 	c := &cobra.Command{
 		Use: "pin INSTALL [RELEASE]", Short: "Pin an install to a release of the app", Args: cobra.RangeArgs(1, 2),
 		Long: `Pin an install to a complete release of the app: it gets no new code and no new config until it is
@@ -46,7 +46,7 @@ planned and approved like any other update.`,
 						"as `nuon installs pin %s %d`", i.Name, address(i.App, i.Name), max(i.Latest, 1))
 				}
 			}
-			return hold(ctx, e, client, args[0], api.NewPin{Release: release, Reason: reason}, &s)
+			return pinInstall(ctx, e, client, args[0], api.NewPin{Release: release, Reason: reason}, &s)
 		}),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "reason, shown to everyone who views the install")
@@ -54,23 +54,23 @@ planned and approved like any other update.`,
 	return c
 }
 
-// hold pins an install and prints the consequences.
-func hold(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, install string, p api.NewPin,
-	s *settling) error {
+// pinInstall pins an install and prints the consequences.
+func pinInstall(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, install string, p api.NewPin,
+	s *waitOptions) error {
 	i, err := apiclient.Decode[api.Install](client.PinInstall(ctx, install, p))
 	if err != nil {
 		return err
 	}
 	return s.end(ctx, e.Console, client, i, func(i api.Install) error {
-		return e.Console.Result(i, func(w io.Writer) error { return showHeld(w, i) })
+		return e.Console.Result(i, func(w io.Writer) error { return showPinned(w, i) })
 	})
 }
 
-// showHeld prints the release that an install is pinned to, the consequences, and the
+// showPinned prints the release that an install is pinned to, the consequences, and the
 // commands to run next.
-func showHeld(w io.Writer, i api.Install) error {
+func showPinned(w io.Writer, i api.Install) error {
 	lines := []string{fmt.Sprintf("pinned %s/%s to release %s (the newest is %d)%s",
-		i.App, i.Name, console.Release(i.Pinned, i.Commit), i.Latest, because(i.PinReason))}
+		i.App, i.Name, console.Release(i.Pinned, i.Commit), i.Latest, reasonSuffix(i.PinReason))}
 	if i.Pinned == 0 {
 		lines[0] = fmt.Sprintf("unpinned %s/%s: it follows the newest release, %s",
 			i.App, i.Name, console.Release(i.Target, i.Commit))
@@ -91,7 +91,7 @@ func showHeld(w io.Writer, i api.Install) error {
 }
 
 func newUnpin(e *cmdenv.Env) *cobra.Command {
-	var s settling
+	var s waitOptions
 	c := &cobra.Command{
 		Use: "unpin INSTALL", Short: "Unpin an install, so that it follows the newest release", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Installs),
@@ -101,7 +101,7 @@ func newUnpin(e *cmdenv.Env) *cobra.Command {
 				return err
 			}
 			return s.end(ctx, e.Console, client, i, func(i api.Install) error {
-				return e.Console.Result(i, func(w io.Writer) error { return showHeld(w, i) })
+				return e.Console.Result(i, func(w io.Writer) error { return showPinned(w, i) })
 			})
 		}),
 	}
@@ -111,7 +111,7 @@ func newUnpin(e *cmdenv.Env) *cobra.Command {
 
 func newRollback(e *cmdenv.Env) *cobra.Command {
 	var to, reason string
-	var s settling
+	var s waitOptions
 	c := &cobra.Command{
 		Use:   "rollback INSTALL",
 		Short: "Roll back an install to an earlier release and pin it there",
@@ -133,7 +133,7 @@ Terraform states or data.`,
 			if to != "" {
 				release, err = releases.Number(to)
 			} else {
-				release, err = before(ctx, client, i)
+				release, err = previousRelease(ctx, client, i)
 			}
 			if err != nil {
 				return err
@@ -141,7 +141,7 @@ Terraform states or data.`,
 			if reason == "" {
 				reason = fmt.Sprintf("rolled back from release %d", i.Target)
 			}
-			return hold(ctx, e, client, i.ID, api.NewPin{Release: release, Reason: reason}, &s)
+			return pinInstall(ctx, e, client, i.ID, api.NewPin{Release: release, Reason: reason}, &s)
 		}),
 	}
 	c.Flags().StringVar(&to, "to", "", "release to roll back to (default: the previous complete one)")
@@ -151,9 +151,9 @@ Terraform states or data.`,
 	return c
 }
 
-// before returns the release to roll back to: the newest complete one older than the
+// previousRelease returns the release to roll back to: the newest complete one older than the
 // install's target.
-func before(ctx context.Context, client *apiclient.Client, i api.Install) (int, error) {
+func previousRelease(ctx context.Context, client *apiclient.Client, i api.Install) (int, error) {
 	found := 0
 	_, err := apiclient.ListAll(func(cursor string) ([]api.Release, string, error) {
 		l, err := apiclient.Decode[api.ReleaseList](client.ListReleases(ctx, i.App, &api.ListReleasesParams{Cursor: cursor}))

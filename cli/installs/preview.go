@@ -15,9 +15,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Move is the change of one field of an install, from its current value to the new
+// FieldChange is the change of one field of an install, from its current value to the new
 // one. A sensitive value is replaced by a note.
-type Move struct {
+type FieldChange struct {
 	Field string `json:"field"`
 	From  string `json:"from"`
 	To    string `json:"to"`
@@ -27,22 +27,22 @@ type Move struct {
 type Preview struct {
 	Install    string                `json:"install"`
 	App        string                `json:"app"`
-	Changes    []Move                `json:"changes"`
+	Changes    []FieldChange         `json:"changes"`
 	Components []api.PreviewedEffect `json:"components"`
 }
 
 // preview requests the effects of a change from the control plane.
 func preview(ctx context.Context, client *apiclient.Client, i api.Install, change api.InstallChange) (Preview, error) {
 	p, err := apiclient.Decode[api.InstallPreview](client.PreviewInstall(ctx, i.ID, change))
-	return Preview{Install: i.Name, App: i.App, Changes: moves(i, change), Components: p.Components}, err
+	return Preview{Install: i.Name, App: i.App, Changes: fieldChanges(i, change), Components: p.Components}, err
 }
 
-// moves returns the changed fields. It leaves out those that already have the new value.
-func moves(i api.Install, change api.InstallChange) []Move {
-	all := []Move{}
+// fieldChanges returns the changed fields. It leaves out those that already have the new value.
+func fieldChanges(i api.Install, change api.InstallChange) []FieldChange {
+	all := []FieldChange{}
 	add := func(field, from, to string) {
 		if from != to {
-			all = append(all, Move{field, from, to})
+			all = append(all, FieldChange{field, from, to})
 		}
 	}
 	add("approval", string(i.Approval), cmp.Or(string(change.Approval), string(i.Approval)))
@@ -61,7 +61,7 @@ func moves(i api.Install, change api.InstallChange) []Move {
 	}
 	for _, in := range change.Inputs {
 		if in.Sensitive {
-			all = append(all, Move{"input " + in.Name, "(sensitive)", "(another value)"})
+			all = append(all, FieldChange{"input " + in.Name, "(sensitive)", "(another value)"})
 			continue
 		}
 		add("input "+in.Name, inputOf(i, in.Name), strconv.Quote(in.Value))
@@ -112,7 +112,7 @@ func showPreview(w io.Writer, p Preview) error {
 	if len(p.Changes) == 0 {
 		lines[0] = fmt.Sprintf("%s/%s would not change", p.App, p.Install)
 	}
-	lines = append(lines, showMoves(p.Changes, "  ")...)
+	lines = append(lines, showFieldChanges(p.Changes, "  ")...)
 	untouched := 0
 	var follows []string
 	for _, c := range p.Components {
@@ -127,7 +127,7 @@ func showPreview(w io.Writer, p Preview) error {
 	} else {
 		lines = append(append(lines, "planned as a result:"), follows...)
 		if untouched > 0 {
-			lines = append(lines, fmt.Sprintf("  (unchanged: %s)", many(untouched, "component")))
+			lines = append(lines, fmt.Sprintf("  (unchanged: %s)", countOf(untouched, "component")))
 		}
 	}
 	for _, l := range lines {
@@ -138,8 +138,8 @@ func showPreview(w io.Writer, p Preview) error {
 	return nil
 }
 
-// showMoves returns one line for each change, with the values aligned.
-func showMoves(all []Move, indent string) []string {
+// showFieldChanges returns one line for each change, with the values aligned.
+func showFieldChanges(all []FieldChange, indent string) []string {
 	width := 0
 	for _, m := range all {
 		width = max(width, len(m.Field))
@@ -168,8 +168,8 @@ func effect(e api.PreviewedEffectEffect) string {
 	return string(e)
 }
 
-// many returns a count with its noun in singular or plural.
-func many(n int, what string) string {
+// countOf returns a count with its noun in singular or plural.
+func countOf(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

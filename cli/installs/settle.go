@@ -15,40 +15,40 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// settling holds the --wait and --timeout flags of the commands that change an install.
-type settling struct {
+// waitOptions holds the --wait and --timeout flags of the commands that change an install.
+type waitOptions struct {
 	wait    bool
 	timeout time.Duration // 0 waits for ever
 }
 
-func (s *settling) flags(c *cobra.Command) {
+func (s *waitOptions) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&s.wait, "wait", false, "wait until the install is up to date or needs a person")
 	c.Flags().DurationVar(&s.timeout, "timeout", 30*time.Minute, "with --wait: maximum time to wait")
 }
 
-// settled returns the implementation of --wait for a request that has no workflow yet;
-// see workflows.Asking.
-func settled(c *console.Console) func(context.Context, *apiclient.Client, string, time.Duration) (now api.Install,
-	stands, err error) {
+// waitUntilSettled returns the implementation of --wait for a request that has no workflow yet;
+// see workflows.RequestCommand.
+func waitUntilSettled(c *console.Console) func(context.Context, *apiclient.Client, string, time.Duration) (
+	now api.Install, stands, err error) {
 	return func(ctx context.Context, client *apiclient.Client, install string,
 		timeout time.Duration) (api.Install, error, error) {
-		s := settling{wait: true, timeout: timeout}
+		s := waitOptions{wait: true, timeout: timeout}
 		all, err := s.settle(ctx, c, client, []string{install})
 		if err != nil {
 			return api.Install{}, nil, err
 		}
-		return all[0], verdict(all), nil
+		return all[0], exitError(all), nil
 	}
 }
 
 // settle waits until none of the installs (by id) can progress without a person, and
 // returns their state.
-func (s *settling) settle(ctx context.Context, c *console.Console, client *apiclient.Client,
+func (s *waitOptions) settle(ctx context.Context, c *console.Console, client *apiclient.Client,
 	ids []string) ([]api.Install, error) {
 	var last []api.Install
 	err := progress.Wait(ctx, c, progress.Work{
 		Poll: func(ctx context.Context) error {
-			now, err := look(ctx, client, ids)
+			now, err := getInstalls(ctx, client, ids)
 			if err == nil {
 				last = now
 			}
@@ -89,7 +89,7 @@ func followable(all []api.Install) []progress.Next {
 		{Command: "nuon workflows cancel " + name, To: "cancel it"}}
 }
 
-func look(ctx context.Context, client *apiclient.Client, ids []string) ([]api.Install, error) {
+func getInstalls(ctx context.Context, client *apiclient.Client, ids []string) ([]api.Install, error) {
 	now := make([]api.Install, 0, len(ids))
 	for _, id := range ids {
 		i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, id))
@@ -143,15 +143,15 @@ func progressOf(all []api.Install) []progress.Line {
 	return lines
 }
 
-// NeedsMore returns the error for an install that is blocked: what is missing and what
+// BlockedError returns the error for an install that is blocked: what is missing and what
 // to do about it.
-func NeedsMore(install, reason string) error {
+func BlockedError(install, reason string) error {
 	return exitcode.With(exitcode.Failed, fmt.Errorf("%s is blocked: %s (for the causes, run `nuon explain install "+
 		"%[1]s`)", install, strings.TrimRight(reason, ".")))
 }
 
-// verdict returns the exit code for the state of the installs after waiting.
-func verdict(all []api.Install) error {
+// exitError returns the exit code for the state of the installs after waiting.
+func exitError(all []api.Install) error {
 	var waiting, refused []string
 	for _, i := range all {
 		name := address(i.App, i.Name)
@@ -159,7 +159,7 @@ func verdict(all []api.Install) error {
 		case i.Status == api.InstallStatusStalled:
 			return exitcode.With(exitcode.Failed, fmt.Errorf("%s: %s", name, i.Reason))
 		case i.Blocked:
-			return NeedsMore(name, i.Reason)
+			return BlockedError(name, i.Reason)
 		case i.Status == api.InstallStatusRejected:
 			refused = append(refused, name)
 		case i.Status == api.InstallStatusWaitingForApproval:
@@ -183,7 +183,7 @@ func verdict(all []api.Install) error {
 func address(app, install string) string { return app + "/" + install }
 
 // end waits for the changed install if --wait is set, and prints it.
-func (s *settling) end(ctx context.Context, c *console.Console, client *apiclient.Client, i api.Install,
+func (s *waitOptions) end(ctx context.Context, c *console.Console, client *apiclient.Client, i api.Install,
 	people func(api.Install) error) error {
 	if s.wait {
 		now, err := s.settle(ctx, c, client, []string{i.ID})
@@ -196,7 +196,7 @@ func (s *settling) end(ctx context.Context, c *console.Console, client *apiclien
 		return err
 	}
 	if s.wait {
-		return verdict([]api.Install{i})
+		return exitError([]api.Install{i})
 	}
 	return nil
 }

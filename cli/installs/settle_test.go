@@ -85,11 +85,11 @@ func TestSettle(t *testing.T) {
 				for id := range c.course {
 					ids = append(ids, id)
 				}
-				s := settling{timeout: time.Hour}
+				s := waitOptions{timeout: time.Hour}
 				now, err := s.settle(t.Context(), &console.Console{Out: io.Discard, Err: io.Discard},
 					c.course.client(t), ids)
 				if err == nil {
-					err = verdict(now)
+					err = exitError(now)
 				}
 				if exitcode.CodeOf(err) != c.code {
 					t.Errorf("ended with %v", err)
@@ -104,7 +104,7 @@ func TestSettleIsInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute, cancel)
-		begun, s := time.Now(), settling{timeout: time.Hour}
+		begun, s := time.Now(), waitOptions{timeout: time.Hour}
 		var remarks strings.Builder
 		_, err := s.settle(ctx, &console.Console{Out: io.Discard, Err: &remarks},
 			course{"a": {"deploying"}}.client(t), []string{"a"})

@@ -40,7 +40,7 @@ type stackSetting struct {
 	file     string
 	json     []string
 	change   api.StackOutputsChange
-	settling settling
+	settling waitOptions
 }
 
 func newStackSet(e *cmdenv.Env) *cobra.Command {
@@ -216,7 +216,7 @@ func showChangedOutputs(w io.Writer, i api.Install, c api.ChangedStackOutputs) e
 	p := Preview{Install: i.Name, App: i.App, Components: c.Components}
 	for _, m := range c.Changes {
 		p.Changes = append(p.Changes,
-			Move{Field: "stack output " + m.Name, From: outputValue(m.From), To: outputValue(m.To)})
+			FieldChange{Field: "stack output " + m.Name, From: outputValue(m.From), To: outputValue(m.To)})
 	}
 	if c.DryRun {
 		return showPreview(w, p)

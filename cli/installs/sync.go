@@ -30,8 +30,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// syncing is the state of one run of `nuon installs sync`.
-type syncing struct {
+// syncRun is the state of one run of `nuon installs sync`.
+type syncRun struct {
 	env           *cmdenv.Env
 	app           string
 	runner        string
@@ -40,11 +40,11 @@ type syncing struct {
 	takeOwnership bool
 	dryRun        bool
 	yes           bool
-	settling      settling
+	settling      waitOptions
 }
 
 func newSync(e *cmdenv.Env) *cobra.Command {
-	o := &syncing{env: e}
+	o := &syncRun{env: e}
 	c := &cobra.Command{
 		Use:   "sync [DIRECTORY]",
 		Short: "Create and change the installs of an app from their installs/*.toml files",
@@ -88,7 +88,7 @@ approval (--wait), 4 rejected, 5 control plane unreachable or access denied.`,
 	return c
 }
 
-func (o *syncing) run(ctx context.Context, args []string) error {
+func (o *syncRun) run(ctx context.Context, args []string) error {
 	dir := "."
 	if len(args) == 1 {
 		dir = args[0]
@@ -131,7 +131,7 @@ func (o *syncing) run(ctx context.Context, args []string) error {
 
 // readKeys returns the fingerprints of --key-fingerprint by install, and requires a
 // file for each of them.
-func (o *syncing) readKeys(app *appconfig.App) (map[string]string, error) {
+func (o *syncRun) readKeys(app *appconfig.App) (map[string]string, error) {
 	keys, err := keyvalue.Pairs("--key-fingerprint", o.keys)
 	if err != nil {
 		return nil, err
@@ -149,27 +149,27 @@ func (o *syncing) readKeys(app *appconfig.App) (map[string]string, error) {
 
 // show prints the effects of the sync; with -o name, the names of the installs that it
 // would create or change.
-func (o *syncing) show(app string, all []Difference) error {
+func (o *syncRun) show(app string, all []Difference) error {
 	c := o.env.Console
 	if c.Output != "name" {
 		return c.Result(all, func(w io.Writer) error { return showDifferences(w, app, all) })
 	}
 	var rows [][]string
-	for _, d := range todo(all) {
+	for _, d := range pendingDifferences(all) {
 		rows = append(rows, []string{d.Install})
 	}
 	return c.List(all, nil, rows)
 }
 
-// todo returns the differences that a sync resolves.
-func todo(all []Difference) []Difference {
+// pendingDifferences returns the differences that a sync resolves.
+func pendingDifferences(all []Difference) []Difference {
 	return slices.DeleteFunc(slices.Clone(all), func(d Difference) bool {
 		return d.Outcome != OutcomeCreate && d.Outcome != OutcomeChange
 	})
 }
 
 // load reads the app's directory. It prints all errors, and the warnings about install files.
-func (o *syncing) load(ctx context.Context, dir string) (*appconfig.App, error) {
+func (o *syncRun) load(ctx context.Context, dir string) (*appconfig.App, error) {
 	app, found, err := validate.Load(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (o *syncing) load(ctx context.Context, dir string) (*appconfig.App, error) 
 }
 
 // installs returns all installs of the app in full.
-func (o *syncing) installs(ctx context.Context, client *apiclient.Client, app api.App) ([]api.Install, error) {
+func (o *syncRun) installs(ctx context.Context, client *apiclient.Client, app api.App) ([]api.Install, error) {
 	briefs, err := apiclient.ListAll(func(cursor string) ([]api.InstallSummary, string, error) {
 		l, err := apiclient.Decode[api.InstallList](client.ListInstalls(ctx,
 			&api.ListInstallsParams{App: app.ID, Cursor: cursor}))
@@ -200,16 +200,16 @@ func (o *syncing) installs(ctx context.Context, client *apiclient.Client, app ap
 	for _, b := range briefs {
 		ids = append(ids, b.ID)
 	}
-	return look(ctx, client, ids)
+	return getInstalls(ctx, client, ids)
 }
 
 // apply prompts and then syncs one install after the other. It continues with the others
 // when one fails.
-func (o *syncing) apply(ctx context.Context, client *apiclient.Client, app *appconfig.App, name string,
+func (o *syncRun) apply(ctx context.Context, client *apiclient.Client, app *appconfig.App, name string,
 	all []Difference,
 	keys map[string]string,
 ) error {
-	todo := todo(all)
+	todo := pendingDifferences(all)
 	if refused := withOutcome(all, OutcomeRefused); len(refused) > 0 {
 		return exitcode.With(exitcode.Failed,
 			fmt.Errorf("nothing was changed: %s cannot be changed by a file, for the reason above", list(refused)))
@@ -217,7 +217,7 @@ func (o *syncing) apply(ctx context.Context, client *apiclient.Client, app *appc
 	if len(todo) == 0 {
 		return nil
 	}
-	if err := o.env.Console.Confirm(ctx, "this "+sum(all)+" of "+name, o.yes); err != nil {
+	if err := o.env.Console.Confirm(ctx, "this "+summarize(all)+" of "+name, o.yes); err != nil {
 		return err
 	}
 	secrets, err := o.read(ctx, app, todo)
@@ -227,7 +227,7 @@ func (o *syncing) apply(ctx context.Context, client *apiclient.Client, app *appc
 	var ids []string
 	var failed []error
 	for _, d := range todo {
-		id, err := o.one(ctx, client, d, secrets[d.Install], sealing{
+		id, err := o.one(ctx, client, d, secrets[d.Install], sealingContext{
 			install: pins.Install{App: name, Name: d.Install}, which: keyOfNew(o.runner), given: keys[d.Install],
 		})
 		switch {
@@ -243,8 +243,8 @@ func (o *syncing) apply(ctx context.Context, client *apiclient.Client, app *appc
 }
 
 // one creates or changes one install and prints the result.
-func (o *syncing) one(ctx context.Context, client *apiclient.Client, d Difference, secrets map[string]seal.Secret,
-	to sealing,
+func (o *syncRun) one(ctx context.Context, client *apiclient.Client, d Difference, secrets map[string]seal.Secret,
+	to sealingContext,
 ) (install string, err error) {
 	if d.Outcome == OutcomeChange {
 		i, err := apiclient.Decode[api.Install](client.UpdateInstall(ctx, d.id, d.change))
@@ -256,7 +256,7 @@ func (o *syncing) one(ctx context.Context, client *apiclient.Client, d Differenc
 	}
 	d.create.ID, d.create.Runner = id.New("ins"), o.runner
 	to.install.ID = d.create.ID
-	sealed, err := entered{secret: secrets}.seal(ctx, o.env, client, to)
+	sealed, err := enteredValues{secret: secrets}.seal(ctx, o.env, client, to)
 	if err != nil {
 		return "", err
 	}
@@ -274,7 +274,7 @@ func (o *syncing) one(ctx context.Context, client *apiclient.Client, d Differenc
 }
 
 // sayPending prints that the approval settings of a file wait for an approver.
-func (o *syncing) sayPending(i api.Install) {
+func (o *syncRun) sayPending(i api.Install) {
 	if p := i.Pending; p.Approval != "" {
 		words := approvalWords(string(p.Settings.Approval), p.Settings.AllowDestroy, p.Settings.ApprovalsByOthers)
 		o.env.Console.Messagef("%s: approval %s needs an approver and is %s until then; review it with `nuon review %s`",
@@ -285,7 +285,7 @@ func (o *syncing) sayPending(i api.Install) {
 }
 
 // wait waits, with --wait, until none of the installs can progress without a person.
-func (o *syncing) wait(ctx context.Context, client *apiclient.Client, ids []string) error {
+func (o *syncRun) wait(ctx context.Context, client *apiclient.Client, ids []string) error {
 	if !o.settling.wait || len(ids) == 0 {
 		return nil
 	}
@@ -293,12 +293,12 @@ func (o *syncing) wait(ctx context.Context, client *apiclient.Client, ids []stri
 	if err != nil {
 		return err
 	}
-	return verdict(now)
+	return exitError(now)
 }
 
 // read returns the sensitive inputs of new installs: those of --secret, and those that a
 // person enters for required inputs. It reads all of them before any install is created.
-func (o *syncing) read(ctx context.Context, app *appconfig.App,
+func (o *syncRun) read(ctx context.Context, app *appconfig.App,
 	todo []Difference) (map[string]map[string]seal.Secret, error) {
 	all := map[string]map[string]seal.Secret{}
 	for _, d := range todo {
@@ -334,7 +334,7 @@ func (o *syncing) read(ctx context.Context, app *appconfig.App,
 }
 
 // fillIn prompts for the required sensitive inputs of a new install that have no value yet.
-func (o *syncing) fillIn(ctx context.Context, app *appconfig.App, install string, have map[string]seal.Secret) error {
+func (o *syncRun) fillIn(ctx context.Context, app *appconfig.App, install string, have map[string]seal.Secret) error {
 	page := form.Page{Title: "Sensitive inputs of " + install,
 		Description: "They are sealed before they leave this machine."}
 	for _, in := range app.Inputs {
@@ -368,16 +368,16 @@ func withOutcome(all []Difference, o Outcome) []string {
 	return names
 }
 
-// sum summarizes a sync: "creates 2 and changes 1 install".
-func sum(all []Difference) string {
+// summarize summarizes a sync: "creates 2 and changes 1 install".
+func summarize(all []Difference) string {
 	creates, changes := len(withOutcome(all, OutcomeCreate)), len(withOutcome(all, OutcomeChange))
 	switch {
 	case changes == 0:
-		return "creates " + many(creates, "install")
+		return "creates " + countOf(creates, "install")
 	case creates == 0:
-		return "changes " + many(changes, "install")
+		return "changes " + countOf(changes, "install")
 	}
-	return fmt.Sprintf("creates %d and changes %s", creates, many(changes, "install"))
+	return fmt.Sprintf("creates %d and changes %s", creates, countOf(changes, "install"))
 }
 
 // showDifferences prints the effects of a sync for people.
@@ -396,7 +396,7 @@ func showDifferences(w io.Writer, app string, all []Difference) error {
 		case OutcomeNoFile:
 			lines = append(lines, "? "+d.Install+"  "+d.Reason)
 		}
-		lines = append(lines, showMoves(d.Changes, "    ")...)
+		lines = append(lines, showFieldChanges(d.Changes, "    ")...)
 	}
 	if len(all) == 0 {
 		lines = append(lines, "no install files in the directory, and no install of "+app+" is managed by one")

@@ -11,16 +11,16 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// toggling is the state of one run of `nuon installs enable` or `disable`.
-type toggling struct {
+// toggleRun is the state of one run of `nuon installs enable` or `disable`.
+type toggleRun struct {
 	env      *cmdenv.Env
 	on       bool
 	yes      bool
-	settling settling
+	settling waitOptions
 }
 
 func newEnable(e *cmdenv.Env) *cobra.Command {
-	o := &toggling{env: e, on: true}
+	o := &toggleRun{env: e, on: true}
 	return o.command(&cobra.Command{
 		Use: "enable INSTALL COMPONENT…", Short: "Enable optional components of an install",
 		Long: `Enable components of an install that the app declares toggleable.
@@ -32,7 +32,7 @@ confirmation; --yes skips both.`,
 }
 
 func newDisable(e *cmdenv.Env) *cobra.Command {
-	o := &toggling{env: e}
+	o := &toggleRun{env: e}
 	return o.command(&cobra.Command{
 		Use:   "disable INSTALL COMPONENT…",
 		Short: "Disable optional components of an install and remove them",
@@ -45,7 +45,7 @@ depend on cannot be disabled alone: disable those with it.`,
 	})
 }
 
-func (o *toggling) command(c *cobra.Command) *cobra.Command {
+func (o *toggleRun) command(c *cobra.Command) *cobra.Command {
 	c.Args = cobra.MinimumNArgs(2)
 	c.ValidArgsFunction = complete.Rest(o.env, complete.Installs, complete.InstallComponents)
 	c.RunE = o.env.Call(o.run)
@@ -54,7 +54,7 @@ func (o *toggling) command(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-func (o *toggling) run(ctx context.Context, client *apiclient.Client, args []string) error {
+func (o *toggleRun) run(ctx context.Context, client *apiclient.Client, args []string) error {
 	// In a script, disabling requires --yes before anything is sent; enabling does not.
 	if !o.on && !o.yes && !o.env.Console.Asks() {
 		return o.env.Console.Confirm(ctx,

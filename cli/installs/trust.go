@@ -31,7 +31,7 @@ func pinOf(e *cmdenv.Env, i api.Install, typed string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	pin, _ := known.Find(described(i, typed))
+	pin, _ := known.Find(pinnedInstall(i, typed))
 	return pin.Fingerprint, nil
 }
 
@@ -51,8 +51,8 @@ func keyLine(i api.Install, pin string) string {
 		": compare it with `runnerd status`, then run `nuon installs trust " + address(i.App, i.Name) + "`"
 }
 
-// trusted is the result of `nuon installs trust`.
-type trusted struct {
+// trustResult is the result of `nuon installs trust`.
+type trustResult struct {
 	Name        string `json:"name"`
 	ID          string `json:"id"`
 	App         string `json:"app"`
@@ -100,7 +100,7 @@ func trust(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, typed, 
 	if err != nil {
 		return err
 	}
-	of := described(i, typed)
+	of := pinnedInstall(i, typed)
 	key, err := secretinput.Ask(ctx, client, api.GetSealingKeyParams{Install: i.ID})
 	if err != nil {
 		return err
@@ -109,22 +109,22 @@ func trust(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, typed, 
 		return fmt.Errorf("install %s has no key to pin: its runner has not registered; start the runner first", of)
 	}
 	pin, _ := known.Find(of)
-	if err := compared(ctx, e.Console, of, pin, key.Fingerprint(), given); err != nil {
+	if err := confirmKey(ctx, e.Console, of, pin, key.Fingerprint(), given); err != nil {
 		return err
 	}
 	if err := known.Trust(of, key.Fingerprint()); err != nil {
 		return err
 	}
-	done := trusted{Name: i.Name, ID: i.ID, App: i.App, Before: pin.Fingerprint, Fingerprint: key.Fingerprint()}
+	done := trustResult{Name: i.Name, ID: i.ID, App: i.App, Before: pin.Fingerprint, Fingerprint: key.Fingerprint()}
 	return e.Console.Result(done, func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, console.Line(fmt.Sprintf("pinned the key of %s: %s", of, done.Fingerprint)))
 		return err
 	})
 }
 
-// compared returns an error unless a person confirms that a key is the right one, or
+// confirmKey returns an error unless a person confirms that a key is the right one, or
 // --key-fingerprint matches it.
-func compared(ctx context.Context, c *console.Console, of pins.Install, pin pins.Pin, shown, given string) error {
+func confirmKey(ctx context.Context, c *console.Console, of pins.Install, pin pins.Pin, shown, given string) error {
 	switch {
 	case given == shown:
 		return nil

@@ -307,8 +307,8 @@ func TestTrust(t *testing.T) {
 	if err := execute(t, New(e), "trust", "acme", "--key-fingerprint", l.print()); err != nil {
 		t.Fatal(err)
 	}
-	var got trusted
-	want := trusted{Name: "acme", ID: "ins_acme", App: "hello", Before: before, Fingerprint: l.print()}
+	var got trustResult
+	want := trustResult{Name: "acme", ID: "ins_acme", App: "hello", Before: before, Fingerprint: l.print()}
 	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || got != want {
 		t.Errorf("printed %s, %v", out.String(), err)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// updating is the state of one run of `nuon installs update`.
-type updating struct {
+// updateRun is the state of one run of `nuon installs update`.
+type updateRun struct {
 	env      *cmdenv.Env
 	approval string
 	destroy  bool
@@ -32,11 +32,11 @@ type updating struct {
 	// interactive shows a form of the inputs if no change is given, and asks before making
 	// the change.
 	interactive bool
-	settling    settling
+	settling    waitOptions
 }
 
 func newUpdate(e *cmdenv.Env) *cobra.Command {
-	o := &updating{env: e}
+	o := &updateRun{env: e}
 	c := &cobra.Command{
 		Use:   "update INSTALL",
 		Short: "Change the inputs, labels, overrides or approval rule of an install",
@@ -87,7 +87,7 @@ An install that is managed by a file is changed with "nuon installs sync".`,
 	return c
 }
 
-func (o *updating) run(ctx context.Context, install string, says func(flag string) bool) error {
+func (o *updateRun) run(ctx context.Context, install string, says func(flag string) bool) error {
 	var change api.InstallChange
 	err := o.env.Console.CheckInteractive(o.interactive)
 	if err != nil {
@@ -131,7 +131,8 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 	if err := o.ask(ctx, client, i, entered, asks); err != nil {
 		return err
 	}
-	to := sealing{install: described(i, install), which: api.GetSealingKeyParams{Install: i.ID}, given: o.values.key}
+	to := sealingContext{install: pinnedInstall(i, install), which: api.GetSealingKeyParams{Install: i.ID},
+		given: o.values.key}
 	if change.Inputs, err = entered.seal(ctx, o.env, client, to); err != nil {
 		return err
 	}
@@ -144,11 +145,12 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 
 // ask rejects plain-text values of sensitive inputs and, if asks is set, shows the
 // form of the inputs.
-func (o *updating) ask(ctx context.Context, client *apiclient.Client, i api.Install, e entered, asks bool) error {
+func (o *updateRun) ask(ctx context.Context, client *apiclient.Client, i api.Install, e enteredValues,
+	asks bool) error {
 	if len(e.plain) == 0 && !asks {
 		return nil
 	}
-	config, err := declared(ctx, client, i.App, i.Pinned)
+	config, err := appConfig(ctx, client, i.App, i.Pinned)
 	if err != nil {
 		return err
 	}
@@ -169,7 +171,8 @@ func (o *updating) ask(ctx context.Context, client *apiclient.Client, i api.Inst
 }
 
 // apply shows the effects of a change with --preview or --interactive, and makes the change.
-func (o *updating) apply(ctx context.Context, client *apiclient.Client, i api.Install, change api.InstallChange) error {
+func (o *updateRun) apply(ctx context.Context, client *apiclient.Client, i api.Install,
+	change api.InstallChange) error {
 	if o.preview {
 		p, err := preview(ctx, client, i, change)
 		if err != nil {
@@ -202,7 +205,7 @@ func confirm(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, i api
 
 // makeChange changes an install and prints the result.
 func makeChange(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, i api.Install,
-	change api.InstallChange, s *settling) error {
+	change api.InstallChange, s *waitOptions) error {
 	i, err := apiclient.Decode[api.Install](client.UpdateInstall(ctx, i.ID, change))
 	if err != nil {
 		return err

@@ -57,16 +57,16 @@ func fingerprint(flag, text string) (string, error) {
 // any reports whether a value was given.
 func (v *values) any() bool { return len(v.plain)+len(v.files)+len(v.secrets) > 0 }
 
-// entered holds values that were read and are not sealed yet.
-type entered struct {
+// enteredValues holds values that were read and are not sealed yet.
+type enteredValues struct {
 	plain  map[string]string
 	secret map[string]seal.Secret
 }
 
 // read reads the values of the flags, before anything is sent. They take precedence
 // over those of more.
-func (v *values) read(ctx context.Context, e *cmdenv.Env, more map[string]string) (entered, error) {
-	g := entered{plain: map[string]string{}, secret: map[string]seal.Secret{}}
+func (v *values) read(ctx context.Context, e *cmdenv.Env, more map[string]string) (enteredValues, error) {
+	g := enteredValues{plain: map[string]string{}, secret: map[string]seal.Secret{}}
 	maps.Copy(g.plain, more)
 	var err error
 	if v.key, err = fingerprint("--key-fingerprint", v.key); err != nil {
@@ -92,13 +92,13 @@ func (v *values) read(ctx context.Context, e *cmdenv.Env, more map[string]string
 }
 
 // add adds the values that a person entered in a form.
-func (g entered) add(a form.Answers) {
+func (g enteredValues) add(a form.Answers) {
 	maps.Copy(g.plain, a.Plain)
 	maps.Copy(g.secret, a.Secret)
 }
 
 // names returns the names of the inputs that have a value.
-func (g entered) names() map[string]bool {
+func (g enteredValues) names() map[string]bool {
 	all := map[string]bool{}
 	for name := range g.plain {
 		all[name] = true
@@ -110,7 +110,7 @@ func (g entered) names() map[string]bool {
 }
 
 // check rejects a plain-text value for a sensitive input before anything is sent.
-func (g entered) check(config api.AppConfig) error {
+func (g enteredValues) check(config api.AppConfig) error {
 	for _, in := range config.Inputs {
 		if _, plain := g.plain[in.Name]; plain && in.Sensitive {
 			return exitcode.Usagef("input %[1]s is sensitive: pass it with --secret %[1]s, so that it is sealed "+
@@ -120,8 +120,8 @@ func (g entered) check(config api.AppConfig) error {
 	return nil
 }
 
-// sealing identifies the install and key that sensitive inputs are sealed for.
-type sealing struct {
+// sealingContext identifies the install and key that sensitive inputs are sealed for.
+type sealingContext struct {
 	install pins.Install
 	which   api.GetSealingKeyParams // the request for the key
 	given   string                  // --key-fingerprint
@@ -129,7 +129,7 @@ type sealing struct {
 
 // key returns the key to seal to, if it may be trusted with the values of the install;
 // see pins.Store.Accept.
-func (s sealing) key(ctx context.Context, e *cmdenv.Env, client *apiclient.Client) (secretinput.Key, error) {
+func (s sealingContext) key(ctx context.Context, e *cmdenv.Env, client *apiclient.Client) (secretinput.Key, error) {
 	known, err := pins.Open(e.Context)
 	if err != nil {
 		return secretinput.Key{}, err
@@ -153,14 +153,14 @@ func pinned(key secretinput.Key) pins.Key {
 	return pins.Key{Fingerprint: key.Fingerprint(), OfRunner: key.Holder == api.SealingKeyHolderRunner}
 }
 
-// described returns the install for package pins, with the name that was typed.
-func described(i api.Install, typed string) pins.Install {
+// pinnedInstall returns the install for package pins, with the name that was typed.
+func pinnedInstall(i api.Install, typed string) pins.Install {
 	return pins.Install{ID: i.ID, App: i.App, Name: i.Name, Typed: typed}
 }
 
 // seal returns the inputs of an install as they are sent, the sensitive ones sealed to its key.
-func (g entered) seal(ctx context.Context, e *cmdenv.Env, client *apiclient.Client,
-	to sealing) ([]api.InputValue, error) {
+func (g enteredValues) seal(ctx context.Context, e *cmdenv.Env, client *apiclient.Client,
+	to sealingContext) ([]api.InputValue, error) {
 	var key secretinput.Key
 	if len(g.secret) > 0 {
 		var err error
@@ -182,10 +182,10 @@ func (g entered) seal(ctx context.Context, e *cmdenv.Env, client *apiclient.Clie
 	return out, nil
 }
 
-// declared returns the config of the app at the pinned release, or of the newest one
+// appConfig returns the config of the app at the pinned release, or of the newest one
 // if pinned is 0. For an app without a version it returns an empty config; the control
 // plane reports the error where one is needed.
-func declared(ctx context.Context, client *apiclient.Client, app string, pinned int) (api.AppConfig, error) {
+func appConfig(ctx context.Context, client *apiclient.Client, app string, pinned int) (api.AppConfig, error) {
 	config, err := apiclient.Decode[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Release: pinned}))
 	if apiclient.CodeIs(err, "not_found") || apiclient.CodeIs(err, "no_version") {
 		return api.AppConfig{}, nil

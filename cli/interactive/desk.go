@@ -166,7 +166,7 @@ func (d *desk) load(v *view) tea.Cmd {
 	}
 	content := v.content
 	return d.do(patience, func(ctx context.Context) tea.Msg {
-		store, err := content.Load(apiclient.AtOnce(ctx), d.client)
+		store, err := content.Load(apiclient.WithoutRetries(ctx), d.client)
 		return loaded{v, store, slow(err)}
 	})
 }

@@ -73,7 +73,7 @@ type model struct {
 	running       string // the command that an action runs
 
 	review      *review.Screen // shown instead of the view
-	given       review.Given
+	given       review.Answers
 	unheard     error
 	interrupted bool
 }

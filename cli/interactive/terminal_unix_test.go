@@ -27,7 +27,7 @@ import (
 const childIs = "NUON_TEST_INTERACTIVE"
 
 func TestMain(m *testing.M) {
-	terminit.Over()
+	terminit.Restore()
 	if os.Getenv(childIs) != "" {
 		err := child()
 		if err != nil && err.Error() != "" {

@@ -20,7 +20,7 @@ func (s subject) follow(ctx context.Context, client *apiclient.Client, ends map[
 	if s.workflow == "" {
 		return s.sources[0].follow(ctx, client, ends[s.sources[0]], p)
 	}
-	f := following{subject: s, client: client, ends: ends, print: p, known: map[string]bool{}}
+	f := workflowFollower{subject: s, client: client, ends: ends, print: p, known: map[string]bool{}}
 	f.ctx, f.stop = context.WithCancelCause(ctx)
 	defer f.stop(nil)
 	err := f.run()
@@ -31,9 +31,9 @@ func (s subject) follow(ctx context.Context, client *apiclient.Client, ends map[
 	return err
 }
 
-// following follows a workflow, with a goroutine for the log of each step; run waits
+// workflowFollower follows a workflow, with a goroutine for the log of each step; run waits
 // for all of them.
-type following struct {
+type workflowFollower struct {
 	subject
 	client *apiclient.Client
 	ends   map[source]string
@@ -47,7 +47,7 @@ type following struct {
 }
 
 // run follows the state of the workflow, and starts to read the log of each step once it has one.
-func (f *following) run() error {
+func (f *workflowFollower) run() error {
 	err := apiclient.Follow(f.ctx, func(last string) (*http.Response, error) {
 		return f.client.StreamWorkflow(f.ctx, f.workflow, &api.StreamWorkflowParams{LastEventID: last})
 	}, func(e apiclient.Event) (bool, error) {
@@ -80,7 +80,7 @@ func (f *following) run() error {
 }
 
 // begin starts to read the log of a job, unless it is being read already.
-func (f *following) begin(s source) {
+func (f *workflowFollower) begin(s source) {
 	if f.known[s.job] {
 		return
 	}

@@ -25,15 +25,15 @@ type line struct {
 	Job string    `json:"job,omitempty"`
 }
 
-// wanted selects the lines to print.
-type wanted struct {
+// lineFilter selects the lines to print.
+type lineFilter struct {
 	since time.Time // zero for all
 	level int       // minimum, as an index into api.LogLevels
 }
 
-// wanted parses --since and --level.
-func (o *options) wanted() (wanted, error) {
-	var w wanted
+// lineFilter parses --since and --level.
+func (o *options) lineFilter() (lineFilter, error) {
+	var w lineFilter
 	if o.level != "" {
 		if w.level = slices.Index(api.LogLevels, o.level); w.level < 0 {
 			return w, exitcode.Usagef("--level %s: use one of %s", console.Line(o.level), strings.Join(api.LogLevels, ", "))
@@ -56,7 +56,7 @@ func (o *options) wanted() (wanted, error) {
 }
 
 // of returns the selected lines.
-func (w wanted) of(lines []line) []line {
+func (w lineFilter) of(lines []line) []line {
 	return slices.DeleteFunc(lines, func(l line) bool {
 		// A level that this client does not know is always printed.
 		known := slices.Index(api.LogLevels, l.L)
@@ -76,7 +76,7 @@ func linesOf(s source, chunk api.LogChunk) []line {
 // printer prints lines. Any number of goroutines may use it; each line is printed whole.
 type printer struct {
 	console *console.Console
-	wanted  wanted
+	wanted  lineFilter
 	dates   bool
 	several bool // each line has the name of its source
 

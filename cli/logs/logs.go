@@ -43,7 +43,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 		Example: examples, Args: cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Logs),
 	}, func(ctx context.Context, client *apiclient.Client, args []string) (subject, error) {
-		return named(ctx, client, args[0])
+		return subjectOf(ctx, client, args[0])
 	})
 	f := c.PersistentFlags()
 	f.BoolVarP(&o.follow, "follow", "f", false, "follow the log")
@@ -130,7 +130,7 @@ func (o *options) command(c *cobra.Command, find finder) *cobra.Command {
 		if o.env.Console.Output == "name" {
 			return exitcode.Usagef("log lines have no names to print with -o name: use -o table, json or yaml")
 		}
-		wanted, err := o.wanted()
+		wanted, err := o.lineFilter()
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (o *options) print(ctx context.Context, client *apiclient.Client, s subject
 	if len(s.sources) == 0 && !o.follow {
 		return errors.New(s.silent)
 	}
-	lines, ends, err := past(ctx, client, s.sources)
+	lines, ends, err := storedLines(ctx, client, s.sources)
 	if err != nil {
 		return err
 	}

@@ -35,9 +35,9 @@ func (s source) place(chunk api.LogChunk) string {
 	return fmt.Sprintf("%d/%d", chunk.Attempt, chunk.Seq)
 }
 
-// past returns the present lines of the sources sorted by time, and the last event id
+// storedLines returns the present lines of the sources sorted by time, and the last event id
 // of each source.
-func past(ctx context.Context, client *apiclient.Client,
+func storedLines(ctx context.Context, client *apiclient.Client,
 	sources []source) (lines []line, ends map[source]string, err error) {
 	ends = map[source]string{}
 	for _, s := range sources {

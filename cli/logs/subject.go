@@ -26,8 +26,8 @@ type subject struct {
 	fits     func(api.Step) bool
 }
 
-// named returns the subject of an id, or of latest:INSTALL.
-func named(ctx context.Context, client *apiclient.Client, id string) (subject, error) {
+// subjectOf returns the subject of an id, or of latest:INSTALL.
+func subjectOf(ctx context.Context, client *apiclient.Client, id string) (subject, error) {
 	prefix, _, _ := strings.Cut(id, "_")
 	switch {
 	case strings.HasPrefix(id, "latest:"):
@@ -96,11 +96,11 @@ func workflowNamed(ctx context.Context, client *apiclient.Client, name, step str
 	if err != nil {
 		return subject{}, err
 	}
-	s := subject{several: true, workflow: w.ID, fits: func(s api.Step) bool { return step == "" || isCalled(s, step) }}
+	s := subject{several: true, workflow: w.ID, fits: func(s api.Step) bool { return step == "" || matchesStep(s, step) }}
 	if step != "" && !slices.ContainsFunc(w.Steps, s.fits) {
 		var there []string
 		for _, s := range w.Steps {
-			there = append(there, called(s))
+			there = append(there, stepName(s))
 		}
 		return subject{}, fmt.Errorf("workflow %s has no step %s; it has %s",
 			w.ID, console.Line(step), strings.Join(there, ", "))
@@ -119,34 +119,34 @@ func (s subject) sourcesOf(w api.Workflow) []source {
 	var sources []source
 	for _, step := range w.Steps {
 		if step.Job != "" && s.fits(step) {
-			sources = append(sources, source{job: step.Job, of: called(step)})
+			sources = append(sources, source{job: step.Job, of: stepName(step)})
 		}
 	}
 	return sources
 }
 
-// called returns the name of a step in a log.
-func called(s api.Step) string { return string(s.Kind) + " " + cmp.Or(s.Action, s.Component) }
+// stepName returns the name of a step in a log.
+func stepName(s api.Step) string { return string(s.Kind) + " " + cmp.Or(s.Action, s.Component) }
 
-// isCalled reports whether a name selects a step: its id, its name in the log, its
+// matchesStep reports whether a name selects a step: its id, its name in the log, its
 // action or its component.
-func isCalled(s api.Step, name string) bool {
-	return name == s.ID || name == called(s) || name == cmp.Or(s.Action, s.Component) || name == s.Component
+func matchesStep(s api.Step, name string) bool {
+	return name == s.ID || name == stepName(s) || name == cmp.Or(s.Action, s.Component) || name == s.Component
 }
 
-// someWorkflows is the maximum number of workflows that are searched with one request.
-const someWorkflows = 200
+// maxWorkflows is the maximum number of workflows that are searched with one request.
+const maxWorkflows = 200
 
 // stepNamed returns a step by its id. It searches the newest workflows, because the
 // control plane has no lookup of steps by id.
 func stepNamed(ctx context.Context, client *apiclient.Client, id string) (subject, error) {
-	l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: someWorkflows}))
+	l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: maxWorkflows}))
 	if err != nil {
 		return subject{}, err
 	}
 	for _, w := range l.Items {
 		if n := slices.IndexFunc(w.Steps, func(s api.Step) bool { return s.ID == id }); n >= 0 {
-			return ofStep(w, w.Steps[n])
+			return stepSubject(w, w.Steps[n])
 		}
 	}
 	return subject{}, fmt.Errorf("none of the newest %d workflows has a step %s; for an older one, name its "+
@@ -155,7 +155,7 @@ func stepNamed(ctx context.Context, client *apiclient.Client, id string) (subjec
 
 // newestRun returns the newest run of an action on an install that has a log.
 func newestRun(ctx context.Context, client *apiclient.Client, install, action string) (subject, error) {
-	p := api.ListWorkflowsParams{Install: install, Limit: someWorkflows}
+	p := api.ListWorkflowsParams{Install: install, Limit: maxWorkflows}
 	for {
 		l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx, &p))
 		if err != nil {
@@ -164,7 +164,7 @@ func newestRun(ctx context.Context, client *apiclient.Client, install, action st
 		for _, w := range l.Items {
 			for _, s := range slices.Backward(w.Steps) {
 				if s.Action == action && s.Job != "" {
-					return ofStep(w, s)
+					return stepSubject(w, s)
 				}
 			}
 		}
@@ -177,10 +177,10 @@ func newestRun(ctx context.Context, client *apiclient.Client, install, action st
 	}
 }
 
-func ofStep(w api.Workflow, s api.Step) (subject, error) {
+func stepSubject(w api.Workflow, s api.Step) (subject, error) {
 	if s.Job == "" {
 		return subject{}, fmt.Errorf("step %s (%s) has no log: it is %s; see why with `nuon workflows get %s`",
-			s.ID, called(s), s.Status, w.ID)
+			s.ID, stepName(s), s.Status, w.ID)
 	}
 	return subject{sources: []source{{job: s.Job}}}, nil
 }

@@ -62,7 +62,7 @@ func (s *Store) Accept(of Install, key Key, given string) (remark string, err er
 			of.ID, pins[0].Name, of.Name)
 	}
 	if given != "" {
-		if err := matchGiven(of, key, given, pins, own); err != nil {
+		if err := checkFingerprint(of, key, given, pins, own); err != nil {
 			return "", err
 		}
 		return s.pin(of, key, pins, true)
@@ -74,7 +74,7 @@ func (s *Store) Accept(of Install, key Key, given string) (remark string, err er
 	}
 	switch {
 	case own:
-		return "", changed(of, pins[0], key)
+		return "", changedKeyError(of, pins[0], key)
 	case len(pins) > 0:
 		return "", replaced(of, pins[0], key)
 	case !key.OfRunner:
@@ -83,12 +83,12 @@ func (s *Store) Accept(of Install, key Key, given string) (remark string, err er
 	return s.pin(of, key, nil, false)
 }
 
-// matchGiven checks the given fingerprint against the install's pin and against the key.
-func matchGiven(of Install, key Key, given string, pins []Pin, own bool) error {
+// checkFingerprint checks the given fingerprint against the install's pin and against the key.
+func checkFingerprint(of Install, key Key, given string, pins []Pin, own bool) error {
 	switch {
 	case own && pins[0].Fingerprint != given:
 		return fmt.Errorf("--key-fingerprint is %s, but the pinned key of %s is %s; nothing was sent\n  %s",
-			given, of, pins[0].Fingerprint, compare(of))
+			given, of, pins[0].Fingerprint, compareHint(of))
 	case key.Fingerprint == given:
 		return nil
 	case !key.OfRunner:
@@ -124,18 +124,18 @@ func (s *Store) pin(of Install, key Key, holding []Pin, given bool) (remark stri
 	return remark, s.remove(s.earlier(of))
 }
 
-// changed returns the error for a key that differs from the pinned one.
-func changed(of Install, pin Pin, key Key) error {
+// changedKeyError returns the error for a key that differs from the pinned one.
+func changedKeyError(of Install, pin Pin, key Key) error {
 	return fmt.Errorf("the key of %s differs from the pinned key: pinned is %s (since %s), the control plane "+
 		"reports %s; nothing was sent\n  Either the install's key changed, or the control plane reports a wrong "+
 		"one. %s",
-		of, pin.Fingerprint, pin.Since.Format("2006-01-02"), key.whose(), compare(of))
+		of, pin.Fingerprint, pin.Since.Format("2006-01-02"), key.whose(), compareHint(of))
 }
 
 // replaced returns the error for a key that differs from that of an earlier install of
 // the same name.
 func replaced(of Install, pin Pin, key Key) error {
-	remedy := compare(of)
+	remedy := compareHint(of)
 	if of.Typed == "" {
 		remedy = fmt.Sprintf("If %[1]s was deleted and created again, delete the pin with `nuon installs forget "+
 			"%[1]s`, or pass --key-fingerprint.", of)
@@ -144,8 +144,8 @@ func replaced(of Install, pin Pin, key Key) error {
 		"nothing was sent\n  %s", of, pin.Install, pin.Fingerprint, key.whose(), remedy)
 }
 
-// compare describes how to accept another key.
-func compare(of Install) string {
+// compareHint describes how to accept another key.
+func compareHint(of Install) string {
 	return fmt.Sprintf("Compare it with `runnerd status` on the runner's machine; if they match, run `nuon "+
 		"installs trust %s`.", of)
 }

@@ -47,7 +47,7 @@ func Start(c *console.Console) *View {
 // Show replaces the lines.
 func (v *View) Show(lines []Line) {
 	if v != nil {
-		v.program.Send(shown(slices.Clone(lines)))
+		v.program.Send(linesMsg(slices.Clone(lines)))
 	}
 }
 
@@ -56,7 +56,7 @@ func (v *View) Stop() {
 	if v == nil {
 		return
 	}
-	v.program.Send(over{})
+	v.program.Send(stopMsg{})
 	<-v.ended
 }
 
@@ -64,9 +64,9 @@ func (v *View) Stop() {
 // words that follow "to".
 type Next struct{ Command, To string }
 
-// Leave ends the view after Ctrl-C: it removes the lines, prints on Err what continues
+// StopWaiting ends the view after Ctrl-C: it removes the lines, prints on Err what continues
 // in the background and how to follow or stop it, and returns exitcode.Interrupted.
-func (v *View) Leave(c *console.Console, continues string, next ...Next) error {
+func (v *View) StopWaiting(c *console.Console, continues string, next ...Next) error {
 	v.Stop()
 	width := 0
 	for _, n := range next {
@@ -80,24 +80,24 @@ func (v *View) Leave(c *console.Console, continues string, next ...Next) error {
 }
 
 type (
-	shown  []Line
-	ticked struct{}
-	over   struct{}
+	linesMsg []Line
+	tickMsg  struct{}
+	stopMsg  struct{}
 )
 
 // model is the bubbletea model of a view.
 type model struct {
-	lines []Line
-	turn  int
-	over  bool
+	lines   []Line
+	frame   int
+	stopped bool
 }
 
-// turns are the frames of the spinner; turnEvery is their interval.
-var turns = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
+// spinnerFrames are the frames of the spinner; turnEvery is their interval.
+var spinnerFrames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 
-const turnEvery = 100 * time.Millisecond
+const spinnerInterval = 100 * time.Millisecond
 
-func tick() tea.Cmd { return tea.Tick(turnEvery, func(time.Time) tea.Msg { return ticked{} }) }
+func tick() tea.Cmd { return tea.Tick(spinnerInterval, func(time.Time) tea.Msg { return tickMsg{} }) }
 
 // Init starts the spinner.
 func (m model) Init() tea.Cmd { return tick() }
@@ -105,13 +105,13 @@ func (m model) Init() tea.Cmd { return tick() }
 // Update handles the messages of Show and Stop.
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
-	case shown:
+	case linesMsg:
 		m.lines = msg
-	case ticked:
-		m.turn = (m.turn + 1) % len(turns)
+	case tickMsg:
+		m.frame = (m.frame + 1) % len(spinnerFrames)
 		return m, tick()
-	case over:
-		m.over = true
+	case stopMsg:
+		m.stopped = true
 		return m, tea.Quit
 	}
 	return m, nil
@@ -119,14 +119,14 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // View renders the lines. Texts are untrusted and cannot move the cursor.
 func (m model) View() string {
-	if m.over {
+	if m.stopped {
 		return ""
 	}
 	var b strings.Builder
 	for _, l := range m.lines {
 		mark := l.Mark
 		if l.Busy {
-			mark = turns[m.turn]
+			mark = spinnerFrames[m.frame]
 		}
 		b.WriteString("  " + mark + " " + console.Line(l.Text) + "\n")
 	}

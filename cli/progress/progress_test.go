@@ -24,8 +24,8 @@ func after(t *testing.T, messages ...tea.Msg) (model, tea.Cmd) {
 // TestLines checks that lines are shown in order, that new lines replace the
 // old ones, and that a text cannot leave its line.
 func TestLines(t *testing.T) {
-	m, cmd := after(t, shown{{Mark: "·", Text: "old"}},
-		shown{{Mark: "✓", Text: "web: build 3 succeeded"}, {Mark: "✗", Text: "api:\x1b[2A failed\nhidden"}})
+	m, cmd := after(t, linesMsg{{Mark: "·", Text: "old"}},
+		linesMsg{{Mark: "✓", Text: "web: build 3 succeeded"}, {Mark: "✗", Text: "api:\x1b[2A failed\nhidden"}})
 	if want := "  ✓ web: build 3 succeeded\n  ✗ api: [2A failed hidden\n"; m.View() != want {
 		t.Errorf("drew %q, want %q", m.View(), want)
 	}
@@ -37,18 +37,18 @@ func TestLines(t *testing.T) {
 // TestTurning checks that the spinner of a busy line advances with each tick
 // and repeats, and that other lines do not change.
 func TestTurning(t *testing.T) {
-	lines := shown{{Mark: "x", Text: "busy", Busy: true}, {Mark: "✓", Text: "done"}}
+	lines := linesMsg{{Mark: "x", Text: "busy", Busy: true}, {Mark: "✓", Text: "done"}}
 	m, _ := after(t, lines)
 	first, seen := m.View(), map[string]bool{}
 	var next tea.Model = m
-	for range turns {
+	for range spinnerFrames {
 		view := next.View()
 		if seen[view] || !strings.HasSuffix(view, "  ✓ done\n") || strings.Contains(view, "x busy") {
 			t.Errorf("drew %q", view)
 		}
 		seen[view] = true
 		var cmd tea.Cmd
-		if next, cmd = next.Update(ticked{}); cmd == nil {
+		if next, cmd = next.Update(tickMsg{}); cmd == nil {
 			t.Fatal("stops turning")
 		}
 	}
@@ -62,7 +62,7 @@ func TestTurning(t *testing.T) {
 
 // TestOver checks that the lines disappear and the program ends.
 func TestOver(t *testing.T) {
-	m, cmd := after(t, shown{{Text: "busy", Busy: true}}, over{})
+	m, cmd := after(t, linesMsg{{Text: "busy", Busy: true}}, stopMsg{})
 	if m.View() != "" {
 		t.Errorf("left %q", m.View())
 	}

@@ -35,7 +35,7 @@ func Wait(ctx context.Context, c *console.Console, w Work) error {
 	}
 	view := Start(c)
 	defer view.Stop()
-	var patience apiclient.Patience
+	var patience apiclient.OutageTolerance
 	patience.Seen()
 	for {
 		err := w.Poll(ctx)
@@ -44,7 +44,7 @@ func Wait(ctx context.Context, c *console.Console, w Work) error {
 			return w.Late
 		case ctx.Err() != nil:
 			what, next := w.Continues()
-			return view.Leave(c, what, next...)
+			return view.StopWaiting(c, what, next...)
 		case err == nil:
 			patience.Seen()
 			view.Show(w.Lines())

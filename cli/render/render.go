@@ -112,7 +112,7 @@ func show(w io.Writer, texts []api.RenderedText, key string) error {
 	}
 	width := 0
 	for _, t := range texts {
-		if !tall(t) {
+		if !isMultiline(t) {
 			width = max(width, len(console.Line(t.Key)))
 		}
 	}
@@ -122,7 +122,7 @@ func show(w io.Writer, texts []api.RenderedText, key string) error {
 		switch {
 		case t.Problem != "":
 			line = fmt.Sprintf("%-*s  ✗ %s", width, name, console.Line(t.Problem))
-		case tall(t):
+		case isMultiline(t):
 			line = name + "\n    " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ")
 		}
 		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " ")); err != nil {
@@ -132,8 +132,8 @@ func show(w io.Writer, texts []api.RenderedText, key string) error {
 	return nil
 }
 
-// tall reports whether a text has several lines.
-func tall(t api.RenderedText) bool { return strings.Contains(t.Text, "\n") }
+// isMultiline reports whether a text has several lines.
+func isMultiline(t api.RenderedText) bool { return strings.Contains(t.Text, "\n") }
 
 // problems returns an error if a text cannot be rendered.
 func problems(texts []api.RenderedText) error {

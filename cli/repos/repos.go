@@ -110,7 +110,7 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 		Use:               "get REPO",
 		Short:             "Show a polled branch with its deliveries and newest commits",
 		Args:              cobra.ExactArgs(1),
-		Long:              whichRepo,
+		Long:              repoHelp,
 		Example:           `  nuon repos get https://git.example/acme/hello`,
 		ValidArgsFunction: complete.Args(e, complete.Repos),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -132,7 +132,7 @@ func newLook(e *cmdenv.Env) *cobra.Command {
 		Use: "poll REPO", Short: "Poll a branch now", Args: cobra.ExactArgs(1),
 		Long: `Poll a branch now, as a webhook delivery would, and return when it was read.
 
-` + whichRepo,
+` + repoHelp,
 		Example:           `  nuon repos poll https://git.example/acme/hello`,
 		ValidArgsFunction: complete.Args(e, complete.Repos),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -153,7 +153,7 @@ func newLook(e *cmdenv.Env) *cobra.Command {
 	}
 }
 
-const whichRepo = "REPO is the ID of a branch, or the URL of a repository with only one polled branch."
+const repoHelp = "REPO is the ID of a branch, or the URL of a repository with only one polled branch."
 
 // find returns the id of a repository named by its id or URL.
 func find(ctx context.Context, client *apiclient.Client, name string) (string, error) {

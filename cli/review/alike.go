@@ -44,7 +44,7 @@ func gather[T any](all []T, of func(T) api.Approval) [][]T {
 		case !crowded[f]:
 			out = append(out, []T{t})
 		case families[f] != nil:
-			out = append(out, parted(families[f], clusters, of)...)
+			out = append(out, splitFamily(families[f], clusters, of)...)
 			families[f] = nil // already in out
 		}
 	}
@@ -60,8 +60,8 @@ func familyOf(a api.Approval) string {
 // control plane cannot group plans of different components.
 func groupOf(a api.Approval) string { return familyOf(a) + "\x00" + a.Group }
 
-// parted splits the plans of one family into its groups, the largest first.
-func parted[T any](family []T, clusters map[string][]T, of func(T) api.Approval) [][]T {
+// splitFamily splits the plans of one family into its groups, the largest first.
+func splitFamily[T any](family []T, clusters map[string][]T, of func(T) api.Approval) [][]T {
 	var out [][]T
 	told := map[string]bool{}
 	for _, t := range family {
@@ -94,24 +94,24 @@ func Names(alike []api.Approval, most int) string {
 		names = append(names, a.Install)
 	}
 	slices.Sort(names)
-	return some(names, most)
+	return joinNames(names, most)
 }
 
-// some joins the first `most` names and counts the rest.
-func some(names []string, most int) string {
+// joinNames joins the first `most` names and counts the rest.
+func joinNames(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// OfAll returns the report of one of several alike plans in a form that holds
+// GroupReport returns the report of one of several alike plans in a form that holds
 // for all of them: placeholders replace the install's own name, id and values.
 // It is for display only: answers bind to each plan's own content.
-func OfAll(a api.Approval, r *diff.Report) *diff.Report {
+func GroupReport(a api.Approval, r *diff.Report) *diff.Report {
 	return diff.Group([]diff.Member{
 		{Install: a.Install, Names: []string{a.Install, a.InstallID}, Report: r.ComparableForm()}})[0].Report
 }
 
-// Placeholders explains the placeholders of OfAll to the user.
+// Placeholders explains the placeholders of GroupReport to the user.
 const Placeholders = "‹own name› stands for the name of each install, ‹own name 2› for its ID"

@@ -55,11 +55,11 @@ func (m *model) cover() {
 	m.covered, m.missed = nil, nil
 	at := m.queue.current()
 	if !at.several() {
-		m.covered = []letter{{to: at.item, digest: at.item.shown}}
+		m.covered = []queuedAnswer{{to: at.item, digest: at.item.shown}}
 		return
 	}
 	for _, i := range at.covers() {
-		m.covered = append(m.covered, letter{to: i, digest: i.approval.ContentDigest})
+		m.covered = append(m.covered, queuedAnswer{to: i, digest: i.approval.ContentDigest})
 	}
 }
 
@@ -70,7 +70,7 @@ func (m *model) prune() {
 	if m.mode != confirming && m.mode != rejecting {
 		return
 	}
-	m.covered = slices.DeleteFunc(m.covered, func(l letter) bool {
+	m.covered = slices.DeleteFunc(m.covered, func(l queuedAnswer) bool {
 		gone := !l.holds()
 		if gone {
 			m.missed = append(m.missed, l.to.approval.Install)
@@ -113,7 +113,7 @@ func (m *model) word() string {
 	if at.none() {
 		return ""
 	}
-	return Word(Subject(at.lead().approval), len(m.covered), at.grave())
+	return ConfirmationText(Subject(at.lead().approval), len(m.covered), at.grave())
 }
 
 // send queues the answer for the covered plans, bound to the digests that cover recorded.

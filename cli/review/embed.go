@@ -15,17 +15,17 @@ import (
 // it shows the review.
 type Screen struct {
 	*model
-	desk  *desk
-	first listed
-	place string
+	requester *requester
+	first     listed
+	place     string
 }
 
 // Prepare fetches the waiting plans for which wanted returns true. The caller must call Close.
 func Prepare(ctx context.Context, client *apiclient.Client, wanted func(api.Approval) bool) (*Screen, error) {
-	s := &Screen{desk: newDesk(ctx, client, wanted), place: host(client.URL)}
-	s.first, _ = s.desk.list(scope{})().(listed)
+	s := &Screen{requester: newRequester(ctx, client, wanted), place: host(client.URL)}
+	s.first, _ = s.requester.list(scope{})().(listed)
 	if s.first.err != nil {
-		s.desk.close()
+		s.requester.close()
 		return nil, s.first.err
 	}
 	return s, nil
@@ -36,7 +36,7 @@ type Left struct{}
 
 // Show starts the review in a theme and size.
 func (s *Screen) Show(t *screen.Theme, width, height int) tea.Cmd {
-	s.model = newModel(s.desk, t, s.place, time.Now, s.first)
+	s.model = newModel(s.requester, t, s.place, time.Now, s.first)
 	s.first = listed{}
 	s.leave = func() tea.Msg { return Left{} }
 	s.keys.quit.SetHelp("q", "back")
@@ -52,7 +52,7 @@ func (s *Screen) Interrupted() bool { return s.interrupted }
 
 // Close ends the requests of the review. It returns the answers that were given and, if an answer
 // was being sent, an error that names it.
-func (s *Screen) Close() (Given, error) {
-	s.desk.close()
-	return Given{s.given, s.approved}, s.unheard(0)
+func (s *Screen) Close() (Answers, error) {
+	s.requester.close()
+	return Answers{s.given, s.approved}, s.unheard(0)
 }

@@ -24,7 +24,7 @@ func init() { time.Local = time.UTC } // frames show times of day
 
 var update = flag.Bool("update", false, "write the golden frames anew")
 
-// notes is an asker that only records the requests.
+// notes is a backend that only records the requests.
 type notes struct{ asked []string }
 
 func (n *notes) note(format string, a ...any) tea.Cmd {
@@ -55,7 +55,7 @@ type stage struct {
 	now   time.Time
 }
 
-// listOf returns the message that the desk would send for a poll.
+// listOf returns the message that the requester would send for a poll.
 func listOf(all []api.Approval) listed {
 	l := listed{totals: map[string]diff.Totals{}}
 	for _, a := range all {
@@ -76,7 +76,7 @@ func openedOf(a api.Approval) opened {
 	return o
 }
 
-// openedAs returns the desk's message for a group whose report was read from this plan.
+// openedAs returns the requester's message for a group whose report was read from this plan.
 func openedAs(a api.Approval) opened {
 	o := opened{id: a.ID, approval: a, several: true}
 	if o.report, o.flaw = ReportOf(a); o.flaw == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// asker returns the commands of the screen. The desk implements it; tests use a fake.
-type asker interface {
+// backend returns the commands of the screen. The requester implements it; tests use a fake.
+type backend interface {
 	beat() tea.Cmd
 	lookAgain(turn int) tea.Cmd
 	after(wait time.Duration, msg tea.Msg) tea.Cmd
@@ -52,7 +52,7 @@ const (
 // model is the state of the screen. Update and View are pure: input comes only
 // from messages and the clock.
 type model struct {
-	ask   asker
+	ask   backend
 	keys  keyMap
 	theme *theme
 	clock func() time.Time
@@ -71,11 +71,11 @@ type model struct {
 	noted         time.Time
 	now           time.Time
 
-	side    bool              // show the two sides of a diff next to each other
-	covered []letter          // the plans that the open question is about
-	missed  []string          // installs that left the question since it was asked
-	outbox  []letter          // answers that have not been sent yet
-	flight  map[string]letter // answers in flight, by approval id
+	side    bool                    // show the two sides of a diff next to each other
+	covered []queuedAnswer          // the plans that the open question is about
+	missed  []string                // installs that left the question since it was asked
+	outbox  []queuedAnswer          // answers that have not been sent yet
+	flight  map[string]queuedAnswer // answers in flight, by approval id
 
 	begin   tea.Cmd   // the command that Init runs besides the beat
 	leave   tea.Cmd   // the command that closes the screen
@@ -112,9 +112,9 @@ const (
 	fullEvery = 10 * time.Second
 )
 
-func newModel(ask asker, t *theme, place string, clock func() time.Time, first listed) *model {
+func newModel(ask backend, t *theme, place string, clock func() time.Time, first listed) *model {
 	m := &model{ask: ask, keys: newKeys(), theme: t, clock: clock,
-		place: place, now: clock(), found: -1, leave: tea.Quit, flight: map[string]letter{}}
+		place: place, now: clock(), found: -1, leave: tea.Quit, flight: map[string]queuedAnswer{}}
 	m.begin = m.listed(first)
 	return m
 }

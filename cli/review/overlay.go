@@ -100,10 +100,10 @@ func (m *model) those(room int) []strip {
 	for _, l := range m.covered {
 		names = append(names, l.to.approval.Install)
 	}
-	out := []strip{{{"  On " + console.Line(some(names, m.width/8)), ""}}}
+	out := []strip{{{"  On " + console.Line(joinNames(names, m.width/8)), ""}}}
 	if len(m.missed) > 0 {
 		out = append(out, strip{
-			{"  Changed after they were shown, and not answered: " + console.Line(some(m.missed, 3)), m.theme.Warn}})
+			{"  Changed after they were shown, and not answered: " + console.Line(joinNames(m.missed, 3)), m.theme.Warn}})
 	}
 	return out
 }

@@ -15,21 +15,21 @@ import (
 // This file sends answers. An answer to a group becomes one request per plan, a few
 // at a time, each bound to the content that its plan had when the user answered.
 
-// letter is a queued answer to one plan.
-type letter struct {
+// queuedAnswer is a queued answer to one plan.
+type queuedAnswer struct {
 	to     *item
 	digest string
 	batch  *batch
 }
 
 // response returns the request body, which names the plan and the displayed content digest.
-func (l letter) response() api.Response {
+func (l queuedAnswer) response() api.Response {
 	return api.Response{
 		Answer: l.batch.answer, Plan: l.to.approval.Plan, ContentDigest: l.digest, Reason: l.batch.reason}
 }
 
 // holds reports whether the plan still waits with the content that was answered.
-func (l letter) holds() bool { return !l.to.ended && l.to.approval.ContentDigest == l.digest }
+func (l queuedAnswer) holds() bool { return !l.to.ended && l.to.approval.ContentDigest == l.digest }
 
 // batch is one answer of a person, which covers one or more plans.
 type batch struct {
@@ -45,8 +45,8 @@ type batch struct {
 // maxAtOnce is the maximum number of answers in flight.
 const maxAtOnce = 6
 
-// errMoved is the error of an answer that was not sent because its plan had ended or changed.
-var errMoved = errors.New("it changed after it was shown")
+// errPlanChanged is the error of an answer that was not sent because its plan had ended or changed.
+var errPlanChanged = errors.New("it changed after it was shown")
 
 // post sends queued answers up to the limit of answers in flight.
 func (m *model) post() tea.Cmd {
@@ -56,7 +56,7 @@ func (m *model) post() tea.Cmd {
 		m.outbox = m.outbox[1:]
 		l.to.queued = false
 		if !l.holds() {
-			l.batch.miss(l, errMoved)
+			l.batch.miss(l, errPlanChanged)
 			continue
 		}
 		l.to.sending = true
@@ -67,7 +67,7 @@ func (m *model) post() tea.Cmd {
 }
 
 // miss records an answer that failed or was not sent.
-func (b *batch) miss(l letter, err error) {
+func (b *batch) miss(l queuedAnswer, err error) {
 	b.left = append(b.left, l.to.approval.Install)
 	if b.err == nil {
 		b.err = err
@@ -136,7 +136,7 @@ func (m *model) tell(b *batch) {
 	case b.err != nil:
 		m.say(m.theme.Bad, fmt.Sprintf(
 			"%s: %s on %d of %d; not %s: %s",
-			b.past(), Subject(b.lead), b.done, b.all, some(b.left, 3), firstLine(b.err)))
+			b.past(), Subject(b.lead), b.done, b.all, joinNames(b.left, 3), firstLine(b.err)))
 	default:
 		m.say(m.theme.Good, fmt.Sprintf("%s: %s%s", b.past(), b.name(), m.leftOver()))
 		m.counting = true

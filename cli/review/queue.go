@@ -46,7 +46,9 @@ type item struct {
 
 // grave reports whether an approval needs a typed confirmation: by the approval's own
 // flags or by its report.
-func (i *item) grave() bool { return Grave(i.approval) || i.report != nil && i.report.Destructive() }
+func (i *item) grave() bool {
+	return NeedsTypedConfirmation(i.approval) || i.report != nil && i.report.Destructive()
+}
 
 // answering reports whether an answer is queued or in flight.
 func (i *item) answering() bool { return i.queued || i.sending }

@@ -21,7 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// The messages that the desk sends to the model. Each answers one command.
+// The messages that the requester sends to the model. Each answers one command.
 type (
 	// beat is sent every beatEvery, so that the model reads its clock.
 	beat struct{}
@@ -78,7 +78,7 @@ func (s scope) has(a api.Approval) bool {
 	return (s.install == "" || s.install == a.InstallID) && (s.group == "" || s.group == a.Group)
 }
 
-// How often the desk polls (plus jitter), and how long it waits for a response.
+// How often the requester polls (plus jitter), and how long it waits for a response.
 const (
 	beatEvery = time.Second
 	lookEvery = 1500 * time.Millisecond
@@ -96,10 +96,10 @@ const (
 	maxBusyInstalls = 10
 )
 
-// desk makes requests to the control plane on behalf of the screen. Each of its methods
+// requester makes requests to the control plane on behalf of the screen. Each of its methods
 // returns a command that bubbletea runs concurrently with the screen; close cancels
 // running commands and waits for them.
-type desk struct {
+type requester struct {
 	client   *apiclient.Client
 	wanted   func(api.Approval) bool
 	patience time.Duration   // the timeout of a request
@@ -111,13 +111,13 @@ type desk struct {
 	work   sync.WaitGroup
 }
 
-func newDesk(ctx context.Context, client *apiclient.Client, wanted func(api.Approval) bool) *desk {
-	d := &desk{client: client, wanted: wanted, patience: patience}
+func newRequester(ctx context.Context, client *apiclient.Client, wanted func(api.Approval) bool) *requester {
+	d := &requester{client: client, wanted: wanted, patience: patience}
 	d.ctx, d.cancel = context.WithCancel(ctx)
 	return d
 }
 
-func (d *desk) close() {
+func (d *requester) close() {
 	d.mu.Lock()
 	d.closed = true
 	d.mu.Unlock()
@@ -125,8 +125,8 @@ func (d *desk) close() {
 	d.work.Wait()
 }
 
-// do returns a command that runs f until the desk closes or limit has passed.
-func (d *desk) do(limit time.Duration, f func(ctx context.Context) tea.Msg) tea.Cmd {
+// do returns a command that runs f until the requester closes or limit has passed.
+func (d *requester) do(limit time.Duration, f func(ctx context.Context) tea.Msg) tea.Cmd {
 	return func() tea.Msg {
 		d.mu.Lock()
 		if d.closed {
@@ -147,28 +147,28 @@ func (d *desk) do(limit time.Duration, f func(ctx context.Context) tea.Msg) tea.
 }
 
 // after returns a command that sends msg after a wait.
-func (d *desk) after(wait time.Duration, msg tea.Msg) tea.Cmd {
+func (d *requester) after(wait time.Duration, msg tea.Msg) tea.Cmd {
 	return d.do(wait, func(ctx context.Context) tea.Msg {
 		<-ctx.Done()
 		return msg
 	})
 }
 
-func (d *desk) beat() tea.Cmd { return d.after(beatEvery, beat{}) }
+func (d *requester) beat() tea.Cmd { return d.after(beatEvery, beat{}) }
 
 // lookAgain schedules the next poll, with jitter, so that many screens do not
 // poll at the same time.
-func (d *desk) lookAgain(turn int) tea.Cmd {
+func (d *requester) lookAgain(turn int) tea.Cmd {
 	return d.after(lookEvery+rand.N(jitter), due{turn})
 }
 
 // list fetches the waiting plans of a scope.
-func (d *desk) list(where scope) tea.Cmd {
+func (d *requester) list(where scope) tea.Cmd {
 	return d.do(d.patience, func(ctx context.Context) tea.Msg {
 		l := listed{where: where}
 		var pages int
 		l.waiting, l.totals, pages, l.err = d.waiting(ctx, where, d.wanted)
-		l.large, l.err = pages > 1, slow(l.err)
+		l.large, l.err = pages > 1, timeoutError(l.err)
 		if l.err == nil && where.all() && len(l.waiting) == 0 {
 			l.busy, l.err = d.busy(ctx)
 		}
@@ -179,7 +179,7 @@ func (d *desk) list(where scope) tea.Cmd {
 // waiting fetches the plans of a scope that wait and for which wanted returns
 // true, the oldest first and without reports. It also returns the totals that
 // the control plane sent and the number of pages.
-func (d *desk) waiting(ctx context.Context, where scope,
+func (d *requester) waiting(ctx context.Context, where scope,
 	wanted func(api.Approval) bool) ([]api.Approval, map[string]diff.Totals, int, error) {
 	pages, totals := 0, map[string]diff.Totals{}
 	waiting, err := apiclient.ListAll(func(cursor string) ([]api.Approval, string, error) {
@@ -203,14 +203,14 @@ func (d *desk) waiting(ctx context.Context, where scope,
 }
 
 // busy lists the installs with work in progress that may lead to a plan.
-func (d *desk) busy(ctx context.Context) ([]string, error) {
+func (d *requester) busy(ctx context.Context) ([]string, error) {
 	got, err := apiclient.Decode[api.InstallList](d.client.ListInstalls(ctx, &api.ListInstallsParams{Limit: page}))
 	if err != nil {
-		return nil, slow(err)
+		return nil, timeoutError(err)
 	}
 	var lines []string
 	for _, i := range got.Items {
-		if UnderWay(i) && d.wanted(api.Approval{App: i.App, Install: i.Name, InstallID: i.ID}) &&
+		if WorkInProgress(i) && d.wanted(api.Approval{App: i.App, Install: i.Name, InstallID: i.ID}) &&
 			len(lines) < maxBusyInstalls {
 			lines = append(lines, console.Line(fmt.Sprintf("%s/%s: %s", i.App, i.Name, i.Reason)))
 		}
@@ -220,11 +220,11 @@ func (d *desk) busy(ctx context.Context) ([]string, error) {
 
 // open fetches a plan with its report and lays it out; for a group, with placeholders for
 // the install's own names.
-func (d *desk) open(id string, several bool) tea.Cmd {
+func (d *requester) open(id string, several bool) tea.Cmd {
 	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
 		o := opened{id: id, several: several}
 		o.approval, o.err = apiclient.Decode[api.Approval](d.client.GetApproval(ctx, id))
-		if o.err = slow(o.err); o.err != nil {
+		if o.err = timeoutError(o.err); o.err != nil {
 			return o
 		}
 		o.report, o.flaw = ReportOf(o.approval)
@@ -239,31 +239,31 @@ func (d *desk) open(id string, several bool) tea.Cmd {
 // lay lays out the report.
 func (o *opened) lay() {
 	if o.several {
-		o.report = OfAll(o.approval, o.report)
+		o.report = GroupReport(o.approval, o.report)
 	}
 	o.page = terminal.NewPage(o.report, terminal.PageOptions{})
 }
 
 // explain fetches the causes of a plan.
-func (d *desk) explain(plan string) tea.Cmd {
+func (d *requester) explain(plan string) tea.Cmd {
 	return d.do(d.patience, func(ctx context.Context) tea.Msg {
 		x, err := apiclient.Decode[api.Explanation](d.client.Explain(ctx, api.ExplainParamsKindPlan, plan))
-		return explained{plan, x.Chain, slow(err)}
+		return explained{plan, x.Chain, timeoutError(err)}
 	})
 }
 
 // respond sends a person's answer.
-func (d *desk) respond(id string, r api.Response) tea.Cmd {
+func (d *requester) respond(id string, r api.Response) tea.Cmd {
 	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
 		a, err := apiclient.Decode[api.Approval](d.client.RespondApproval(ctx, id, r))
 		a.Report = nil
-		return answered{id, r.Answer, a, slow(err)}
+		return answered{id, r.Answer, a, timeoutError(err)}
 	})
 }
 
-// slow turns a timeout into an error that names it; the client library only
+// timeoutError turns a timeout into an error that names it; the client library only
 // returns its context's error.
-func slow(err error) error {
+func timeoutError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return exitcode.With(exitcode.Unreachable, errors.New("no response from the control plane in time"))
 	}

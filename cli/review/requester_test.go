@@ -14,8 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// deskAt returns a desk for a test server.
-func deskAt(t *testing.T, handler http.Handler, wanted func(api.Approval) bool) *desk {
+// requesterAt returns a requester for a test server.
+func requesterAt(t *testing.T, handler http.Handler, wanted func(api.Approval) bool) *requester {
 	t.Helper()
 	s := httptest.NewServer(handler)
 	t.Cleanup(s.Close)
@@ -23,7 +23,7 @@ func deskAt(t *testing.T, handler http.Handler, wanted func(api.Approval) bool) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := newDesk(t.Context(), client, wanted)
+	d := newRequester(t.Context(), client, wanted)
 	t.Cleanup(d.close)
 	return d
 }
@@ -34,27 +34,27 @@ func all(api.Approval) bool { return true }
 // that it lists work in progress when nothing waits.
 func TestDeskLists(t *testing.T) {
 	p := &plane{approvals: several()}
-	l, _ := deskAt(t, p, all).list(scope{})().(listed)
+	l, _ := requesterAt(t, p, all).list(scope{})().(listed)
 	if l.err != nil || len(l.waiting) != 3 || !l.large || l.totals["apr_2"].Destroy != 1 {
 		t.Errorf("heard %+v", l)
 	}
 	globex := func(a api.Approval) bool { return a.Install == "globex" }
-	if l, _ = deskAt(t, p, globex).list(scope{})().(listed); len(l.waiting) != 1 || l.waiting[0].ID != "apr_3" {
+	if l, _ = requesterAt(t, p, globex).list(scope{})().(listed); len(l.waiting) != 1 || l.waiting[0].ID != "apr_3" {
 		t.Errorf("heard %+v", l.waiting)
 	}
-	if l, _ = deskAt(t, p, all).list(scope{install: "ins_helloglobex"})().(listed); len(l.waiting) != 1 || l.large {
+	if l, _ = requesterAt(t, p, all).list(scope{install: "ins_helloglobex"})().(listed); len(l.waiting) != 1 || l.large {
 		t.Errorf("heard %+v", l)
 	}
 	p = &plane{approvals: alike()}
-	if l, _ = deskAt(t, p, all).list(scope{group: "sha256:alike"})().(listed); len(l.waiting) != 5 ||
+	if l, _ = requesterAt(t, p, all).list(scope{group: "sha256:alike"})().(listed); len(l.waiting) != 5 ||
 		l.where.group != "sha256:alike" {
 		t.Errorf("heard %+v", l)
 	}
 	p = &plane{}
-	if l, _ = deskAt(t, p, all).list(scope{})().(listed); !cmp.Equal(l.busy, []string{"hello/acme: working on web"}) {
+	if l, _ = requesterAt(t, p, all).list(scope{})().(listed); !cmp.Equal(l.busy, []string{"hello/acme: working on web"}) {
 		t.Errorf("heard %+v", l)
 	}
-	if l, _ = deskAt(t, p, globex).list(scope{})().(listed); len(l.busy) > 0 {
+	if l, _ = requesterAt(t, p, globex).list(scope{})().(listed); len(l.busy) > 0 {
 		t.Errorf("of another install it heard %+v", l.busy)
 	}
 }
@@ -64,7 +64,7 @@ func TestDeskLists(t *testing.T) {
 func TestDeskOpens(t *testing.T) {
 	p := &plane{approvals: several()}
 	p.approvals[0].Report = []byte(`{"kind":"terraform","totals":{"destroy":3},"applyable":true}`)
-	d := deskAt(t, p, all)
+	d := requesterAt(t, p, all)
 	if o, _ := d.open("apr_2", false)().(opened); o.err != nil || o.flaw != nil || o.page.Changes() != 3 ||
 		o.approval.Report != nil {
 		t.Errorf("opened %+v", o)
@@ -90,7 +90,7 @@ func TestDeskOpens(t *testing.T) {
 // and starts no new ones.
 func TestDeskCloses(t *testing.T) {
 	asked := make(chan struct{})
-	d := deskAt(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	d := requesterAt(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(asked)
 		<-r.Context().Done()
 	}), all)
@@ -111,7 +111,7 @@ func TestDeskCloses(t *testing.T) {
 
 // TestSlow checks that a timeout has its own message and the exit code Unreachable.
 func TestSlow(t *testing.T) {
-	d := deskAt(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), all)
+	d := requesterAt(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), all)
 	d.patience = time.Millisecond
 	l, _ := d.list(scope{})().(listed)
 	if exitcode.CodeOf(l.err) != exitcode.Unreachable || l.err.Error() != "no response from the control plane in time" {

@@ -12,7 +12,7 @@
 // bound to its own content, and only a few answers are in flight at a time (post.go).
 //
 // The model is pure: messages in, frames out (model.go, answer.go, post.go, view.go).
-// The desk (desk.go) makes the requests to the control plane. Package approvals opens
+// The requester (requester.go) makes the requests to the control plane. Package approvals opens
 // the screen, and prints the same content where there is no terminal.
 package review
 
@@ -36,25 +36,25 @@ import (
 // later failure is shown as a banner. When ctx is canceled or the user presses
 // Ctrl-C, the error is exitcode.Interrupted. The terminal is restored in every case.
 func Open(ctx context.Context, c *console.Console, client *apiclient.Client,
-	wanted func(api.Approval) bool) (Given, error) {
+	wanted func(api.Approval) bool) (Answers, error) {
 	return openWithin(ctx, c, client, wanted, screen.AnswerWithin)
 }
 
 // openWithin is Open with a limit on the wait for the terminal to report its background color.
 func openWithin(ctx context.Context, c *console.Console, client *apiclient.Client,
-	wanted func(api.Approval) bool, patience time.Duration) (Given, error) {
-	d := newDesk(ctx, client, wanted)
+	wanted func(api.Approval) bool, patience time.Duration) (Answers, error) {
+	d := newRequester(ctx, client, wanted)
 	defer d.close()
 	first, _ := d.list(scope{})().(listed)
 	if ctx.Err() != nil {
-		return Given{}, exitcode.Interrupted
+		return Answers{}, exitcode.Interrupted
 	}
 	if first.err != nil {
-		return Given{}, first.err
+		return Answers{}, first.err
 	}
 	t, err := screen.ThemeFor(ctx, c, patience)
 	if err != nil {
-		return Given{}, err
+		return Answers{}, err
 	}
 	m := newModel(d, t, host(client.URL), time.Now, first)
 	err = draw(ctx, c, m)
@@ -62,9 +62,9 @@ func openWithin(ctx context.Context, c *console.Console, client *apiclient.Clien
 		err = exitcode.Interrupted
 	}
 	if unheard := m.unheard(exitcode.CodeOf(err)); unheard != nil {
-		return Given{m.given, m.approved}, unheard // has the exit code of err
+		return Answers{m.given, m.approved}, unheard // has the exit code of err
 	}
-	return Given{m.given, m.approved}, err
+	return Answers{m.given, m.approved}, err
 }
 
 // draw runs the model on the terminal until it quits.

@@ -36,7 +36,7 @@ import (
 const childIs = "NUON_TEST_REVIEW"
 
 func TestMain(m *testing.M) {
-	terminit.Over()
+	terminit.Restore()
 	if os.Getenv(childIs) != "" {
 		err := child()
 		if err != nil && err.Error() != "" {
@@ -60,7 +60,7 @@ func child() error {
 		return errors.New("no terminal")
 	}
 	if os.Getenv(childIs) == "bomb" {
-		d := newDesk(ctx, client, func(api.Approval) bool { return true })
+		d := newRequester(ctx, client, func(api.Approval) bool { return true })
 		defer d.close()
 		first, _ := d.list(scope{})().(listed)
 		return draw(ctx, c, bomb{newModel(d, screen.NewTheme(true, false, screen.Unknown), "test", time.Now, first)})

@@ -380,7 +380,7 @@ func (m *model) banners(width int) []strip {
 	switch at := m.queue.current(); {
 	case at.none():
 	case at.several():
-		if text := fate(at); text != "" {
+		if text := endedSummary(at); text != "" {
 			add(t.Notice, text)
 		}
 	case at.item.ended:
@@ -389,8 +389,8 @@ func (m *model) banners(width int) []strip {
 	return out
 }
 
-// fate describes how the ended plans of a group ended, or "" if all plans wait.
-func fate(at row) string {
+// endedSummary describes how the ended plans of a group ended, or "" if all plans wait.
+func endedSummary(at row) string {
 	counts, names := map[string]int{}, []string{}
 	for _, i := range at.items() {
 		if !i.ended {
@@ -418,7 +418,7 @@ func fate(at row) string {
 	if at.ended() {
 		return "These plans are no longer waiting" + how + "."
 	}
-	return "No longer in the group" + how + ": " + some(names, 5) + "."
+	return "No longer in the group" + how + ": " + joinNames(names, 5) + "."
 }
 
 // ending describes how a plan ended.

@@ -15,16 +15,18 @@ import (
 
 // This file approves a workflow as a whole, under the same rules as `nuon approve --workflow`.
 
-// NeverCovered describes which plans of an install still need their own answer
+// NotCoveredText describes which plans of an install still need their own answer
 // after the approval of a whole workflow.
-func NeverCovered(install string) string {
+func NotCoveredText(install string) string {
 	return fmt.Sprintf(
 		"destroys, replacements, scripts that no approver has seen for %s, and plans whose report is incomplete",
 		install)
 }
 
-// Covered reports whether the approval of a whole workflow answers a plan that waits.
-func Covered(a api.Approval) bool { return !Grave(a) && !a.IndividualApproval && len(a.Scripts) == 0 }
+// IsCovered reports whether the approval of a whole workflow answers a plan that waits.
+func IsCovered(a api.Approval) bool {
+	return !NeedsTypedConfirmation(a) && !a.IndividualApproval && len(a.Scripts) == 0
+}
 
 // NameOf returns the display name of a workflow.
 func NameOf(w api.Workflow) string {
@@ -42,8 +44,8 @@ func Unplanned(w api.Workflow) []string {
 	return names
 }
 
-// Approvable reports whether a workflow can be approved as a whole.
-func Approvable(w api.Workflow) bool {
+// IsWorkflowApprovable reports whether a workflow can be approved as a whole.
+func IsWorkflowApprovable(w api.Workflow) bool {
 	return w.Status == api.WorkflowStatusRunning && !w.PlanOnly &&
 		(w.Kind == api.WorkflowKindProvision || w.Kind == api.WorkflowKindDeploy)
 }
@@ -65,26 +67,26 @@ type (
 )
 
 // workflow fetches a workflow and its waiting plans.
-func (d *desk) workflow(id, install string) tea.Cmd {
+func (d *requester) workflow(id, install string) tea.Cmd {
 	return d.do(d.patience, func(ctx context.Context) tea.Msg {
 		p := planned{id: id}
 		if p.workflow, p.err = apiclient.Decode[api.Workflow](d.client.GetWorkflow(ctx, id)); p.err == nil {
 			p.waits, p.totals, _, p.err = d.waiting(ctx, scope{install: install},
 				func(a api.Approval) bool { return a.Workflow == id })
 		}
-		p.err = slow(p.err)
+		p.err = timeoutError(p.err)
 		return p
 	})
 }
 
 // ruleOn approves a workflow as a whole.
-func (d *desk) ruleOn(w api.Workflow) tea.Cmd {
+func (d *requester) ruleOn(w api.Workflow) tea.Cmd {
 	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
 		now, err := apiclient.Decode[api.Workflow](d.client.SetWorkflowRule(ctx, w.ID, api.Reason{}))
 		if err != nil {
 			now = w
 		}
-		return ruled{now, slow(err)}
+		return ruled{now, timeoutError(err)}
 	})
 }
 
@@ -123,7 +125,7 @@ func (m *model) planned(p planned) {
 	switch {
 	case p.err != nil:
 		m.say(m.theme.Bad, firstLine(p.err))
-	case !Approvable(p.workflow):
+	case !IsWorkflowApprovable(p.workflow):
 		m.say(m.theme.Warn,
 			fmt.Sprintf("%s cannot be approved as a whole: only a running provision or deploy can",
 				NameOf(p.workflow)))
@@ -169,12 +171,12 @@ func (m *model) ruled(r ruled) tea.Cmd {
 		return m.look()
 	}
 	m.approved = append(m.approved, r.workflow)
-	m.say(m.theme.Good, WholeApproved(r.workflow))
+	m.say(m.theme.Good, WorkflowApprovalText(r.workflow))
 	return m.look()
 }
 
-// WholeApproved describes an approved workflow and how to revoke the approval.
-func WholeApproved(w api.Workflow) string {
+// WorkflowApprovalText describes an approved workflow and how to revoke the approval.
+func WorkflowApprovalText(w api.Workflow) string {
 	return fmt.Sprintf(
 		"approved everything that %s plans until it ends; to withdraw: nuon approve --workflow %s --revoke",
 		NameOf(w), w.ID)
@@ -189,7 +191,7 @@ func (m *model) wholeText() []string {
 		if t := p.totals[a.ID]; t.Text() != "" {
 			words += " (" + t.Text() + ")"
 		}
-		if Covered(a) {
+		if IsCovered(a) {
 			now = append(now, words)
 		} else {
 			left = append(left, words)
@@ -198,13 +200,13 @@ func (m *model) wholeText() []string {
 	var lines []string
 	add := func(what string, names []string) {
 		if len(names) > 0 {
-			lines = append(lines, what+console.Line(some(names, maxNamed))+".")
+			lines = append(lines, what+console.Line(joinNames(names, maxNamed))+".")
 		}
 	}
 	add("Approves now: ", now)
 	add("Still needs approval: ", left)
 	add("Approves once planned: ", Unplanned(p.workflow))
-	return append(lines, "Never approves "+NeverCovered(console.Line(p.workflow.Install))+".")
+	return append(lines, "Never approves "+NotCoveredText(console.Line(p.workflow.Install))+".")
 }
 
 // wholeSheet renders the question.
@@ -237,8 +239,8 @@ func (m *model) unheardWhole() error {
 		NameOf(m.ruling), m.ruling.ID)
 }
 
-// Given holds the answers that a person gave on the screen, in order.
-type Given struct {
+// Answers holds the answers that a person gave on the screen, in order.
+type Answers struct {
 	Approvals []api.Approval
 	Workflows []api.Workflow // approved as a whole
 }

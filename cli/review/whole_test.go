@@ -123,9 +123,9 @@ func TestAWholeWorkflowIsNotAskedAbout(t *testing.T) {
 	}
 }
 
-// TestTheDeskApprovesAWorkflow checks that the desk finds waiting plans after the
+// TestTheRequesterApprovesAWorkflow checks that the requester finds waiting plans after the
 // first page and ignores those of other workflows, and that it sends the approval.
-func TestTheDeskApprovesAWorkflow(t *testing.T) {
+func TestTheRequesterApprovesAWorkflow(t *testing.T) {
 	p := &plane{approvals: several()}
 	p.approvals[1].Workflow = "wfl_2"
 	more := approvalOf("apr_9", "hello", "acme", "db", mildReport(2))
@@ -136,7 +136,7 @@ func TestTheDeskApprovesAWorkflow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := newDesk(t.Context(), client, func(a api.Approval) bool { return a.Component == "metrics" })
+	d := newRequester(t.Context(), client, func(a api.Approval) bool { return a.Component == "metrics" })
 	defer d.close()
 	got, _ := d.workflow("wfl_1", "ins_helloacme")().(planned)
 	var names []string

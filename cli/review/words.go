@@ -60,14 +60,14 @@ func Verdict(a api.Approval) string {
 	return s
 }
 
-// Grave reports whether a plan must be approved on its own and with a typed
+// NeedsTypedConfirmation reports whether a plan must be approved on its own and with a typed
 // confirmation: it destroys or replaces something, or restores an old state.
-func Grave(a api.Approval) bool { return a.Destructive || a.Destroy || a.Restore > 0 }
+func NeedsTypedConfirmation(a api.Approval) bool { return a.Destructive || a.Destroy || a.Restore > 0 }
 
-// Word returns the text that a person types to approve plans of a component:
+// ConfirmationText returns the text that a person types to approve plans of a component:
 // the component's name for one grave plan, the name and the number for several
 // grave ones, and only the number for several others.
-func Word(subject string, plans int, grave bool) string {
+func ConfirmationText(subject string, plans int, grave bool) string {
 	switch {
 	case !grave:
 		return fmt.Sprint(plans)
@@ -122,8 +122,8 @@ func Scripts(a api.Approval) string {
 	return "scripts " + strings.Join(names, ", ")
 }
 
-// UnderWay reports whether an install has work in progress or pending, with a reason to show.
-func UnderWay(i api.InstallSummary) bool {
+// WorkInProgress reports whether an install has work in progress or pending, with a reason to show.
+func WorkInProgress(i api.InstallSummary) bool {
 	switch i.Status {
 	case api.InstallSummaryStatusNew, api.InstallSummaryStatusBehind,
 		api.InstallSummaryStatusDeploying, api.InstallSummaryStatusDeprovisioning,

@@ -34,7 +34,7 @@ no longer be read.`,
 		ValidArgsFunction: complete.Args(e, complete.Runners),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			what := fmt.Sprintf("this ends the running jobs of runner %s (`nuon runners get %[1]s` lists them) and "+
-				"revokes its key%s", args[0], keyWords(word.NewKey))
+				"revokes its key%s", args[0], keyText(word.NewKey))
 			if err := e.Console.Confirm(ctx, what, yes); err != nil {
 				return err
 			}
@@ -42,7 +42,7 @@ no longer be read.`,
 			if err != nil {
 				return err
 			}
-			return e.Console.Result(done, func(w io.Writer) error { return replaced(w, done) })
+			return e.Console.Result(done, func(w io.Writer) error { return printReplaced(w, done) })
 		}),
 	}
 	c.Flags().StringVar(&word.Reason, "reason", "", "reason, recorded in the audit log and shown with the lost jobs")
@@ -53,15 +53,15 @@ no longer be read.`,
 	return c
 }
 
-func keyWords(newKey bool) string {
+func keyText(newKey bool) string {
 	if newKey {
 		return "; its sensitive inputs and Terraform states can no longer be read"
 	}
 	return ""
 }
 
-// replaced prints what was lost and what to do next.
-func replaced(w io.Writer, done api.ReplacedRunner) error {
+// printReplaced prints what was lost and what to do next.
+func printReplaced(w io.Writer, done api.ReplacedRunner) error {
 	fmt.Fprintf(w, "replaced runner %s. ", done.Runner.Name)
 	switch len(done.Lost) {
 	case 0:

@@ -42,7 +42,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 			if r.Identity != nil {
 				identity = string(r.Identity.Cloud) + " " + r.Identity.Account
 			}
-			return []string{r.Name, string(r.Kind), Status(r), seen(r), r.Version, identity}
+			return []string{r.Name, string(r.Kind), Status(r), lastSeen(r), r.Version, identity}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Runner, string, error) {
 			l, err := apiclient.Decode[api.RunnerList](client.ListRunners(ctx,
@@ -89,7 +89,7 @@ func Status(r api.Runner) string {
 	return "online"
 }
 
-func seen(r api.Runner) string {
+func lastSeen(r api.Runner) string {
 	switch {
 	case !r.LastSeen.IsZero():
 		return ago(r.LastSeen)
@@ -130,7 +130,7 @@ func show(c *console.Console, w io.Writer, r api.Runner) error {
 		kind += ", shared: runs installs that name no runner"
 	}
 	line("kind", kind)
-	line("last seen", seen(r))
+	line("last seen", lastSeen(r))
 	line("version", r.Version)
 	if r.Capacity > 0 {
 		line("capacity", fmt.Sprintf("%d jobs at once", r.Capacity))

@@ -17,8 +17,8 @@ import (
 // Taplo looks for that in the directory of the app, not in the one of the schemas.
 const taploFile = "taplo.toml"
 
-// written is the output of --dir.
-type written struct {
+// writtenFiles is the output of --dir.
+type writtenFiles struct {
 	Directory string   `json:"directory"`
 	Files     []string `json:"files"`
 }
@@ -40,7 +40,7 @@ func writeAll(e *cmdenv.Env, dir string) error {
 	if err := write(dir, taploFile, []byte(jsonschema.TaploRules(filepath.ToSlash(filepath.Clean(dir))))); err != nil {
 		return err
 	}
-	return e.Console.Result(written{dir, files()}, func(w io.Writer) error {
+	return e.Console.Result(writtenFiles{dir, files()}, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "wrote %d schemas to %s; for editors: cp %s .taplo.toml\n",
 			len(format.Kinds()), console.Line(dir), console.Line(filepath.Join(dir, taploFile)))
 		return err

@@ -42,7 +42,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 			case len(args) == 0:
 				return list(e)
 			}
-			return one(e, args[0])
+			return printSchema(e, args[0])
 		},
 	}
 	c.Flags().StringVar(&dir, "dir", "", "directory to create and to write all schemas into, with a taplo.toml")
@@ -71,8 +71,8 @@ func list(e *cmdenv.Env) error {
 	return e.Console.List(format.Kinds(), []string{"KIND", "FILES", "TYPE", "DESCRIPTION"}, rows)
 }
 
-// one prints the schema of a kind, as JSON also for people.
-func one(e *cmdenv.Env, name string) error {
+// printSchema prints the schema of a kind, as JSON also for people.
+func printSchema(e *cmdenv.Env, name string) error {
 	kind, ok := format.FindKind(name)
 	if !ok {
 		var names []string

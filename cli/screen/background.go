@@ -56,8 +56,8 @@ func background(ctx context.Context, c *console.Console, patience time.Duration)
 	case "dark":
 		return Dark, false, nil
 	}
-	said := ask(ctx, c, patience)
-	switch answer := shadeOf(said); {
+	said := queryTerminal(ctx, c, patience)
+	switch answer := parseShade(said); {
 	case ctx.Err() != nil || strings.ContainsRune(said, ctrlC):
 		return Unknown, false, exitcode.Interrupted
 	case answer != Unknown:
@@ -83,9 +83,9 @@ func shadeOfColors(said string) Shade {
 // ctrlC is the byte that the key sends while the terminal is in raw mode.
 const ctrlC = '\x03'
 
-// ask queries the terminal and returns the bytes that it sent. Input and output must both
+// queryTerminal queries the terminal and returns the bytes that it sent. Input and output must both
 // be the terminal.
-func ask(ctx context.Context, c *console.Console, patience time.Duration) string {
+func queryTerminal(ctx context.Context, c *console.Console, patience time.Duration) string {
 	tty, is := c.In.(*os.File)
 	if !is {
 		return ""
@@ -116,8 +116,8 @@ func ask(ctx context.Context, c *console.Console, patience time.Duration) string
 	return said
 }
 
-// shadeOf parses a terminal's answer to Question.
-func shadeOf(said string) Shade { return shadeIn(colorAnswer.FindStringSubmatch(said)) }
+// parseShade parses a terminal's answer to Question.
+func parseShade(said string) Shade { return shadeFromMatch(colorAnswer.FindStringSubmatch(said)) }
 
 // Late handles a report of the background that the terminal sends after the screen has opened,
 // for example over a slow line. It arrives as key input, but must not count as keys, even while
@@ -126,7 +126,7 @@ func (t *Theme) Late(msg tea.KeyMsg) (*Theme, bool) {
 	if msg.Type != tea.KeyRunes || msg.Paste {
 		return t, false
 	}
-	on := shadeIn(lateAnswer.FindStringSubmatch(string(msg.Runes)))
+	on := shadeFromMatch(lateAnswer.FindStringSubmatch(string(msg.Runes)))
 	if on == Unknown {
 		return t, false
 	}
@@ -136,8 +136,8 @@ func (t *Theme) Late(msg tea.KeyMsg) (*Theme, bool) {
 	return t, true
 }
 
-// shadeIn computes the Shade from a match of colorWords.
-func shadeIn(m []string) Shade {
+// shadeFromMatch computes the Shade from a match of colorWords.
+func shadeFromMatch(m []string) Shade {
 	if m == nil {
 		return Unknown
 	}

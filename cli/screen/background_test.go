@@ -9,7 +9,7 @@ func TestShade(t *testing.T) {
 		"\x1b]11;rgb:ff/f0/e0\x07": Light,
 		"\x1b]11;rgb:0/0/0\x07":    Dark, "\x1b[?1;2c": Unknown, "": Unknown, "\x1b]11;rgb:zz/zz/zz\x07": Unknown,
 	} {
-		if got := shadeOf(said); got != want {
+		if got := parseShade(said); got != want {
 			t.Errorf("%q: %d, want %d", said, got, want)
 		}
 	}

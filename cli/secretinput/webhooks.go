@@ -84,7 +84,7 @@ func newGetWebhook(e *cmdenv.Env) *cobra.Command {
 		return e.Console.Result(shown, func(w io.Writer) error {
 			fmt.Fprintf(w, "webhook        %s\nURL            %s\nsecret         since %s, shown only then\n",
 				h.ID, shown.URL,
-				orTime(h.RotatedAt, h.CreatedAt).Local().Format(time.DateTime))
+				timeOr(h.RotatedAt, h.CreatedAt).Local().Format(time.DateTime))
 			if time.Now().Before(h.PreviousUntil) {
 				fmt.Fprintf(w, "               the previous one is accepted until %s\n",
 					h.PreviousUntil.Local().Format(time.DateTime))
@@ -101,7 +101,7 @@ func newGetWebhook(e *cmdenv.Env) *cobra.Command {
 	return c
 }
 
-func orTime(t, otherwise time.Time) time.Time {
+func timeOr(t, otherwise time.Time) time.Time {
 	if t.IsZero() {
 		return otherwise
 	}
@@ -121,7 +121,7 @@ docs/git.md shows each.`,
   nuon webhooks create -o json`,
 	}
 	c.RunE = withForge(&by, e.Call(func(ctx context.Context, client *apiclient.Client, _ []string) error {
-		secret, err := ownSecret(ctx, e, client, from)
+		secret, err := readSecret(ctx, e, client, from)
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ the forge; --now rejects it immediately.`,
 		ValidArgsFunction: complete.Args(e, complete.Webhooks),
 	}
 	c.RunE = withForge(&by, e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-		secret, err := ownSecret(ctx, e, client, from)
+		secret, err := readSecret(ctx, e, client, from)
 		if err != nil {
 			return err
 		}
@@ -204,8 +204,8 @@ func addFrom(c *cobra.Command, from *string) {
 	c.Flags().StringVar(from, "from", "", "source of your own secret: env:NAME or @FILE (default: generate one)")
 }
 
-// ownSecret reads and seals the secret of --secret; it returns nil without one.
-func ownSecret(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, from string) (*api.Sealed, error) {
+// readSecret reads and seals the secret of --secret; it returns nil without one.
+func readSecret(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, from string) (*api.Sealed, error) {
 	if from == "" {
 		return nil, nil
 	}
@@ -228,7 +228,7 @@ func address(client *apiclient.Client, path string) string {
 // showWebhook prints a webhook with its secret, as the fields of a forge's form if one is named.
 func showWebhook(e *cmdenv.Env, client *apiclient.Client, hook api.Webhook, by string) error {
 	shown := shownWebhook{Webhook: hook, URL: address(client, hook.Path)}
-	if onlyHere(client.URL) {
+	if isLocalAddress(client.URL) {
 		e.Console.Messagef("The address is local to this machine. A forge on another machine needs an address that it " +
 			"can reach.")
 	}
@@ -243,8 +243,8 @@ func showWebhook(e *cmdenv.Env, client *apiclient.Client, hook api.Webhook, by s
 	})
 }
 
-// onlyHere reports whether an address is that of the local machine.
-func onlyHere(address string) bool {
+// isLocalAddress reports whether an address is that of the local machine.
+func isLocalAddress(address string) bool {
 	parsed, err := url.Parse(address)
 	return err == nil && (parsed.Hostname() == "localhost" || net.ParseIP(parsed.Hostname()).IsLoopback())
 }

@@ -38,7 +38,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 			version, serial, at := "-", "-", "-"
 			if s.Newest.Version > 0 {
 				version, serial, at = strconv.Itoa(s.Newest.Version),
-					strconv.FormatInt(s.Newest.Serial, 10), when(s.Newest.CreatedAt)
+					strconv.FormatInt(s.Newest.Serial, 10), localTime(s.Newest.CreatedAt)
 			}
 			return []string{s.Component, version, serial, at, lock(s.Lock), contested(s.Contested)}
 		},
@@ -57,7 +57,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	})
 }
 
-func when(at time.Time) string { return at.Local().Format(time.DateTime) }
+func localTime(at time.Time) string { return at.Local().Format(time.DateTime) }
 
 // lock describes the present or last holder of a lock.
 func lock(l api.HeldLock) string {
@@ -93,7 +93,7 @@ func newShow(e *cmdenv.Env) *cobra.Command {
 		Header: []string{"VERSION", "STATUS", "SERIAL", "CREATED", "WORKFLOW", "REASON"}, Limit: 20,
 		Row: func(v api.StateVersion) []string {
 			return []string{strconv.Itoa(v.Version), string(v.Status), strconv.FormatInt(v.Serial, 10),
-				when(v.CreatedAt), v.Workflow, v.Reason}
+				localTime(v.CreatedAt), v.Workflow, v.Reason}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.StateVersion, string, error) {
 			p := &api.ListStateVersionsParams{Cursor: at.Cursor, Limit: at.Limit}
@@ -128,7 +128,7 @@ func versions(ctx context.Context, client *apiclient.Client, args []string) ([]c
 	var names []complete.Name
 	for _, v := range l.Items {
 		names = append(names, complete.Name{Name: strconv.Itoa(v.Version),
-			About: string(v.Status) + ", " + when(v.CreatedAt)})
+			About: string(v.Status) + ", " + localTime(v.CreatedAt)})
 	}
 	return names, err
 }
@@ -160,7 +160,7 @@ func show(w io.Writer, install, component string, v api.StateVersion) error {
 	}
 	fmt.Fprintf(w, "  serial    %d\n  lineage   %s\n  digest    %s\n  sealed    %d bytes, to key %s\n  created   %s\n  "+
 		"by        attempt %d of job %s\n",
-		v.Serial, console.Line(v.Lineage), console.Line(v.Digest), v.Bytes, console.Line(v.KeyID), when(v.CreatedAt),
+		v.Serial, console.Line(v.Lineage), console.Line(v.Digest), v.Bytes, console.Line(v.KeyID), localTime(v.CreatedAt),
 		v.Attempt, v.Job)
 	if v.Workflow != "" {
 		fmt.Fprintf(w, "  workflow  %s\n", v.Workflow)

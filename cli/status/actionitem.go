@@ -35,9 +35,9 @@ const (
 var kinds = []Kind{KindApproval, KindStalled, KindHealth, KindRejected, KindBuild, KindApp, KindWaiting, KindProgress,
 	KindStale, KindRunner, KindSystem}
 
-// Matter is an action item: something that waits for a person, on one install or in
+// ActionItem is an action item: something that waits for a person, on one install or in
 // the same way on several.
-type Matter struct {
+type ActionItem struct {
 	Kind      Kind       `json:"kind"`
 	App       string     `json:"app,omitempty"`
 	Component string     `json:"component,omitempty"`
@@ -53,31 +53,31 @@ type Matter struct {
 // current counts as not progressing.
 const staleAfter = time.Hour
 
-// matters returns the action items.
-func (s seen) matters(now time.Time) []Matter {
-	all := []Matter{}
-	all = append(all, s.questions()...)
-	all = append(all, s.troubled(now)...)
-	all = append(all, s.sick()...)
-	all = append(all, s.unbuilt()...)
-	all = append(all, s.unread()...)
-	all = append(all, s.away()...)
-	all = append(all, s.unwell()...)
-	slices.SortStableFunc(all, func(a, b Matter) int {
+// actionItems returns the action items.
+func (s snapshot) actionItems(now time.Time) []ActionItem {
+	all := []ActionItem{}
+	all = append(all, s.approvalItems()...)
+	all = append(all, s.installItems(now)...)
+	all = append(all, s.healthItems()...)
+	all = append(all, s.buildItems()...)
+	all = append(all, s.appItems()...)
+	all = append(all, s.runnerItems()...)
+	all = append(all, s.systemItems()...)
+	slices.SortStableFunc(all, func(a, b ActionItem) int {
 		return cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind))
 	})
 	return all
 }
 
-// gather merges action items that differ only in their installs. It ignores an
+// itemMerger merges action items that differ only in their installs. It ignores an
 // install's own name in the reason.
-type gather struct {
-	all   []Matter
+type itemMerger struct {
+	all   []ActionItem
 	index map[string]int
 }
 
-// matters returns the merged action items, the installs of each sorted by name.
-func (g *gather) matters() []Matter {
+// items returns the merged action items, the installs of each sorted by name.
+func (g *itemMerger) items() []ActionItem {
 	for _, m := range g.all {
 		slices.Sort(m.Installs)
 	}
@@ -85,7 +85,7 @@ func (g *gather) matters() []Matter {
 }
 
 // add adds an action item of one install. Since may be zero.
-func (g *gather) add(m Matter, install string, since time.Time) {
+func (g *itemMerger) add(m ActionItem, install string, since time.Time) {
 	if g.index == nil {
 		g.index = map[string]int{}
 	}
@@ -103,9 +103,9 @@ func (g *gather) add(m Matter, install string, since time.Time) {
 	}
 }
 
-// called returns the name of an install for commands. It includes the app if another
+// installName returns the name of an install for commands. It includes the app if another
 // app has an install of the same name.
-func (s seen) called(app, name string) string {
+func (s snapshot) installName(app, name string) string {
 	for _, i := range s.installs {
 		if i.Name == name && i.App != app {
 			return app + "/" + name
@@ -114,12 +114,12 @@ func (s seen) called(app, name string) string {
 	return name
 }
 
-// questions returns the waiting approvals.
-func (s seen) questions() []Matter {
-	var g gather
+// approvalItems returns the waiting approvals.
+func (s snapshot) approvalItems() []ActionItem {
+	var g itemMerger
 	for _, a := range s.approvals {
-		install := s.called(a.App, a.Install)
-		g.add(Matter{
+		install := s.installName(a.App, a.Install)
+		g.add(ActionItem{
 			Kind:      KindApproval,
 			App:       a.App,
 			Component: a.Component,
@@ -133,7 +133,7 @@ func (s seen) questions() []Matter {
 			g.all[i].Command = "nuon review"
 		}
 	}
-	return g.matters()
+	return g.items()
 }
 
 // totals describes the counts of a plan.
@@ -149,14 +149,14 @@ func sentence(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
 }
 
-// troubled returns the installs that do not progress without a person.
-func (s seen) troubled(now time.Time) []Matter {
-	var g gather
+// installItems returns the installs that do not progress without a person.
+func (s snapshot) installItems(now time.Time) []ActionItem {
+	var g itemMerger
 	for _, i := range s.installs {
-		m := Matter{App: i.App, Why: i.Reason}
-		name := s.called(i.App, i.Name)
+		m := ActionItem{App: i.App, Why: i.Reason}
+		name := s.installName(i.App, i.Name)
 		m.Command = "nuon explain install " + name
-		since := moved(i)
+		since := lastActivity(i)
 		switch i.Status {
 		case api.InstallSummaryStatusStalled:
 			m.Kind, m.What = KindStalled, "stalled"
@@ -186,13 +186,13 @@ func (s seen) troubled(now time.Time) []Matter {
 			}
 		}
 	}
-	return g.matters()
+	return g.items()
 }
 
-// sick returns the components with unhealthy objects, as last observed by the runner.
+// healthItems returns the components with unhealthy objects, as last observed by the runner.
 // It includes objects that are not ready yet only if no workflow changes the install.
-func (s seen) sick() []Matter {
-	var g gather
+func (s snapshot) healthItems() []ActionItem {
+	var g itemMerger
 	for _, i := range s.installs {
 		for _, u := range i.Unhealthy {
 			kind := KindHealth
@@ -203,17 +203,17 @@ func (s seen) sick() []Matter {
 			if u.Health.Status == api.HealthStatusUnknown || kind == KindProgress && busy {
 				continue
 			}
-			g.add(Matter{
+			g.add(ActionItem{
 				Kind:      kind,
 				App:       i.App,
 				Component: u.Component,
 				What:      u.Component + " is " + string(u.Health.Status),
 				Why:       reasons(u.Health),
-				Command:   "nuon installs get " + s.called(i.App, i.Name),
+				Command:   "nuon installs get " + s.installName(i.App, i.Name),
 			}, i.Name, time.Time{})
 		}
 	}
-	return g.matters()
+	return g.items()
 }
 
 // reasons describes the first objects that are not ready.
@@ -228,9 +228,9 @@ func reasons(h api.Health) string {
 	return strings.Join(words, "; ")
 }
 
-// moved returns the time when the last workflow of an install ended or, if it runs,
+// lastActivity returns the time when the last workflow of an install ended or, if it runs,
 // was created; zero if there was none.
-func moved(i api.InstallSummary) time.Time {
+func lastActivity(i api.InstallSummary) time.Time {
 	if !i.LastWorkflow.EndedAt.IsZero() {
 		return i.LastWorkflow.EndedAt
 	}
@@ -238,18 +238,18 @@ func moved(i api.InstallSummary) time.Time {
 }
 
 // building reports whether a build of an app is queued or running.
-func (s seen) building(app string) bool {
+func (s snapshot) building(app string) bool {
 	return slices.ContainsFunc(s.components[app], func(c api.Component) bool {
 		return c.Problem == "" && (c.Build.Status == api.BuildStatusQueued || c.Build.Status == api.BuildStatusRunning)
 	})
 }
 
-// unbuilt returns the components that cannot be built, or whose build failed.
-func (s seen) unbuilt() []Matter {
-	var all []Matter
+// buildItems returns the components that cannot be built, or whose build failed.
+func (s snapshot) buildItems() []ActionItem {
+	var all []ActionItem
 	for _, a := range s.apps {
 		for _, c := range s.components[a.Name] {
-			m := Matter{Kind: KindBuild, App: a.Name, Component: c.Name}
+			m := ActionItem{Kind: KindBuild, App: a.Name, Component: c.Name}
 			switch {
 			case c.Problem != "":
 				m.What, m.Why, m.Command = c.Name+" cannot be built", c.Problem, "nuon apps get "+a.Name
@@ -268,9 +268,9 @@ func (s seen) unbuilt() []Matter {
 	return all
 }
 
-// unread returns the apps whose repository or config cannot be used.
-func (s seen) unread() []Matter {
-	var all []Matter
+// appItems returns the apps whose repository or config cannot be used.
+func (s snapshot) appItems() []ActionItem {
+	var all []ActionItem
 	for _, a := range s.apps {
 		wrong := 0
 		for _, d := range a.Diagnostics {
@@ -278,7 +278,7 @@ func (s seen) unread() []Matter {
 				wrong++
 			}
 		}
-		m := Matter{Kind: KindApp, App: a.Name, Command: "nuon apps get " + a.Name}
+		m := ActionItem{Kind: KindApp, App: a.Name, Command: "nuon apps get " + a.Name}
 		switch {
 		case wrong > 0:
 			m.What, m.Why = "config has errors",
@@ -297,19 +297,19 @@ func (s seen) unread() []Matter {
 	return all
 }
 
-// away returns the runners that take no jobs although they have work: those of
+// runnerItems returns the runners that take no jobs although they have work: those of
 // installs, and the build runners if all of them are away.
-func (s seen) away() []Matter {
-	var g gather
+func (s snapshot) runnerItems() []ActionItem {
+	var g itemMerger
 	for _, i := range s.installs {
 		if i.RunnerOnline || i.Runner == "" || i.Status == api.InstallSummaryStatusDeprovisioned {
 			continue
 		}
-		m := Matter{Kind: KindRunner, Runner: i.Runner, What: "runner " + i.Runner, Why: "it accepts no jobs",
+		m := ActionItem{Kind: KindRunner, Runner: i.Runner, What: "runner " + i.Runner, Why: "it accepts no jobs",
 			Command: "nuon runners get " + i.Runner}
 		since := time.Time{}
 		if n := slices.IndexFunc(s.runners, func(r api.Runner) bool { return r.Name == i.Runner }); n >= 0 {
-			m.What, m.Why = stands(s.runners[n])
+			m.What, m.Why = runnerProblem(s.runners[n])
 			if since = s.runners[n].LastSeen; !s.runners[n].Registered {
 				m.Command = "nuon runners register " + i.Runner
 			}
@@ -317,13 +317,13 @@ func (s seen) away() []Matter {
 				since = time.Time{} // the runner is online, and the time when it was turned off is unknown
 			}
 		}
-		g.add(m, s.called(i.App, i.Name), since)
+		g.add(m, s.installName(i.App, i.Name), since)
 	}
-	return append(g.matters(), s.builders()...)
+	return append(g.items(), s.buildRunnerItems()...)
 }
 
-// builders returns an action item if there are apps and no build runner takes jobs.
-func (s seen) builders() []Matter {
+// buildRunnerItems returns an action item if there are apps and no build runner takes jobs.
+func (s snapshot) buildRunnerItems() []ActionItem {
 	if s.system == nil || len(s.apps) == 0 {
 		return nil
 	}
@@ -335,20 +335,20 @@ func (s seen) builders() []Matter {
 		if r.Online && !r.Policy.Off {
 			return nil
 		}
-		what, _ := stands(r)
+		what, _ := runnerProblem(r)
 		names = append(names, what)
 	}
 	if len(names) == 0 {
-		return []Matter{{Kind: KindRunner, What: "no build runner", Why: "nothing can be built until one is created",
+		return []ActionItem{{Kind: KindRunner, What: "no build runner", Why: "nothing can be built until one is created",
 			Command: "nuon runners create build --kind build"}}
 	}
-	return []Matter{{Kind: KindRunner, What: "no build runner",
+	return []ActionItem{{Kind: KindRunner, What: "no build runner",
 		Why:     strings.Join(names, ", ") + ": nothing can be built until one is online",
 		Command: "nuon runners list --kind build"}}
 }
 
-// stands describes why a runner takes no jobs, and what to do.
-func stands(r api.Runner) (what, why string) {
+// runnerProblem describes why a runner takes no jobs, and what to do.
+func runnerProblem(r api.Runner) (what, why string) {
 	switch {
 	case !r.Registered:
 		return "runner " + r.Name + " is not registered", "start it with a registration token"
@@ -361,17 +361,17 @@ func stands(r api.Runner) (what, why string) {
 	return "runner " + r.Name + " accepts no jobs now", "its owner decides that in its runner file"
 }
 
-// unwell returns the problems of the control plane itself. It leaves out contested
+// systemItems returns the problems of the control plane itself. It leaves out contested
 // state versions, which are reported with their installs.
-func (s seen) unwell() []Matter {
+func (s snapshot) systemItems() []ActionItem {
 	if s.system == nil {
 		return nil
 	}
-	var all []Matter
+	var all []ActionItem
 	system := *s.system
 	system.Work.Contested = 0
-	for _, t := range troubles(system) {
-		all = append(all, Matter{Kind: KindSystem, What: "the control plane", Why: t, Command: "nuon status --system"})
+	for _, t := range systemProblems(system) {
+		all = append(all, ActionItem{Kind: KindSystem, What: "the control plane", Why: t, Command: "nuon status --system"})
 	}
 	return all
 }

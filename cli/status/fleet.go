@@ -33,15 +33,15 @@ type Group struct {
 }
 
 // status computes the output from the data of the control plane.
-func (s seen) status(now time.Time) Status {
-	out := Status{Waiting: s.matters(now), Apps: []App{}}
+func (s snapshot) status(now time.Time) Status {
+	out := Status{Waiting: s.actionItems(now), Apps: []App{}}
 	for _, a := range s.apps {
 		out.Apps = append(out.Apps, App{Name: a.Name, Release: a.Release.Number, Commit: a.Release.Commit,
 			Groups: s.groups(a.Name)})
 	}
 	if s.system != nil {
 		out.System = &System{Version: s.system.Version, Runners: s.system.Runners,
-			Troubles: append([]string{}, troubles(*s.system)...)}
+			Troubles: append([]string{}, systemProblems(*s.system)...)}
 		for _, r := range s.system.Replicas {
 			if now.Sub(r.SeenAt) <= goneAfter {
 				out.System.Replicas++
@@ -61,7 +61,7 @@ var order = []api.InstallSummaryStatus{
 }
 
 // groups groups the installs of an app by state.
-func (s seen) groups(app string) []Group {
+func (s snapshot) groups(app string) []Group {
 	all, index := []Group{}, map[string]int{}
 	for _, i := range s.installs {
 		if i.App != app {

@@ -9,8 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// seen is the data of the control plane that the status is computed from.
-type seen struct {
+// snapshot is the data of the control plane that the status is computed from.
+type snapshot struct {
 	apps       []api.App
 	components map[string][]api.Component // by the name of the app
 	installs   []api.InstallSummary
@@ -32,18 +32,18 @@ func Read(ctx context.Context, client *apiclient.Client, app string, now time.Ti
 }
 
 // read reads all data, with one request for each page of each list and one for each app.
-func read(ctx context.Context, client *apiclient.Client, app string) (seen, error) {
-	var s seen
+func read(ctx context.Context, client *apiclient.Client, app string) (snapshot, error) {
+	var s snapshot
 	for _, part := range []func(context.Context, *apiclient.Client, string) error{s.readApps, s.readInstalls,
 		s.readApprovals, s.readOrg} {
 		if err := part(ctx, client, app); err != nil {
-			return seen{}, err
+			return snapshot{}, err
 		}
 	}
 	return s, nil
 }
 
-func (s *seen) readApps(ctx context.Context, client *apiclient.Client, app string) (err error) {
+func (s *snapshot) readApps(ctx context.Context, client *apiclient.Client, app string) (err error) {
 	if app != "" {
 		one, err := apiclient.Decode[api.App](client.GetApp(ctx, app))
 		if err != nil {
@@ -67,7 +67,7 @@ func (s *seen) readApps(ctx context.Context, client *apiclient.Client, app strin
 	return nil
 }
 
-func (s *seen) readInstalls(ctx context.Context, client *apiclient.Client, app string) (err error) {
+func (s *snapshot) readInstalls(ctx context.Context, client *apiclient.Client, app string) (err error) {
 	s.installs, err = apiclient.ListAll(func(cursor string) ([]api.InstallSummary, string, error) {
 		l, err := apiclient.Decode[api.InstallList](client.ListInstalls(ctx,
 			&api.ListInstallsParams{App: app, Cursor: cursor, Limit: largePage}))
@@ -76,7 +76,7 @@ func (s *seen) readInstalls(ctx context.Context, client *apiclient.Client, app s
 	return err
 }
 
-func (s *seen) readApprovals(ctx context.Context, client *apiclient.Client, app string) (err error) {
+func (s *snapshot) readApprovals(ctx context.Context, client *apiclient.Client, app string) (err error) {
 	s.approvals, err = apiclient.ListAll(func(cursor string) ([]api.Approval, string, error) {
 		l, err := apiclient.Decode[api.ApprovalList](client.ListApprovals(ctx,
 			&api.ListApprovalsParams{Brief: true, Cursor: cursor, Limit: largePage}))
@@ -90,7 +90,7 @@ func (s *seen) readApprovals(ctx context.Context, client *apiclient.Client, app 
 }
 
 // readOrg reads the data of the org, which a token for one app may not read.
-func (s *seen) readOrg(ctx context.Context, client *apiclient.Client, _ string) (err error) {
+func (s *snapshot) readOrg(ctx context.Context, client *apiclient.Client, _ string) (err error) {
 	system, err := apiclient.Decode[api.System](client.GetSystem(ctx))
 	switch {
 	case apiclient.CodeIs(err, "forbidden"):

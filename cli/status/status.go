@@ -52,11 +52,11 @@ unreachable.`,
 			"status --system",
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, _ []string) error {
 			// The command reports an unhealthy control plane instead of retrying until it recovers.
-			ctx = apiclient.AtOnce(ctx)
+			ctx = apiclient.WithoutRetries(ctx)
 			look := func(ctx context.Context, onto *console.Console) error { return o.look(ctx, onto, client) }
 			if o.watch {
 				return watch.Run(ctx, e.Console, func(ctx context.Context, onto *console.Console) error {
-					return absence(look(ctx, onto))
+					return unreachableError(look(ctx, onto))
 				})
 			}
 			return look(ctx, e.Console)
@@ -97,9 +97,9 @@ func (o options) look(ctx context.Context, c *console.Console, client *apiclient
 	return nil
 }
 
-// absence converts the error of an unavailable control plane, such as one without its
+// unreachableError converts the error of an unavailable control plane, such as one without its
 // database, into the error of an unreachable one: with --watch, the command waits for both.
-func absence(err error) error {
+func unreachableError(err error) error {
 	var p *apiclient.Problem
 	if errors.As(err, &p) && p.Status == http.StatusServiceUnavailable {
 		return exitcode.With(exitcode.Unreachable, errors.New(p.Error()))
@@ -115,9 +115,9 @@ func isProblem(err error) bool {
 
 // Status is the output of the command as data.
 type Status struct {
-	Waiting []Matter `json:"waiting"`
-	Apps    []App    `json:"apps"`
-	System  *System  `json:"system,omitempty"` // nil if the token is for one app
+	Waiting []ActionItem `json:"waiting"`
+	Apps    []App        `json:"apps"`
+	System  *System      `json:"system,omitempty"` // nil if the token is for one app
 }
 
 // System is the summary of the control plane.

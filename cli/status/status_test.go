@@ -80,8 +80,8 @@ func question(app, name, component string, since time.Duration) api.Approval {
 }
 
 // busy returns an org with an action item of every kind.
-func busy() seen {
-	return seen{
+func busy() snapshot {
+	return snapshot{
 		apps: []api.App{
 			{Name: "hello", Release: api.Release{Number: 7}},
 			{Name: "shop", Release: api.Release{Number: 7}, Problem: "https://git.example/shop answers 401: its credential is " +
@@ -138,8 +138,8 @@ func busy() seen {
 }
 
 // crowd returns an org with a thousand installs, two of which are not current.
-func crowd() seen {
-	s := seen{
+func crowd() snapshot {
+	s := snapshot{
 		apps: []api.App{{Name: "hello", Release: api.Release{Number: 7}}},
 		system: &api.System{Version: "1.0.0", Replicas: []api.Replica{{SeenAt: noon}},
 			Database: api.PartHealth{Ok: true}, Registry: api.PartHealth{Ok: true},
@@ -157,12 +157,12 @@ func crowd() seen {
 	return s
 }
 
-func empty() seen { return seen{system: crowd().system} }
+func empty() snapshot { return snapshot{system: crowd().system} }
 
 // TestFrames checks the complete output for several orgs, on terminals of two widths,
 // in a pipe and as data.
 func TestFrames(t *testing.T) {
-	for name, s := range map[string]seen{"busy": busy(), "crowd": crowd(), "empty": empty()} {
+	for name, s := range map[string]snapshot{"busy": busy(), "crowd": crowd(), "empty": empty()} {
 		for _, f := range []struct {
 			name     string
 			terminal bool
@@ -229,10 +229,10 @@ func TestMatters(t *testing.T) {
 		"stalled, and is away": {install("hello", "acme", "stalled", away), nil, "stalled runner"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := seen{installs: []api.InstallSummary{c.install},
+			s := snapshot{installs: []api.InstallSummary{c.install},
 				components: map[string][]api.Component{"hello": c.components}}
 			var got []string
-			for _, m := range s.matters(noon) {
+			for _, m := range s.actionItems(noon) {
 				got = append(got, string(m.Kind))
 			}
 			if strings.Join(got, " ") != c.want {
@@ -253,7 +253,7 @@ func TestVerdict(t *testing.T) {
 	} {
 		var s Status
 		for k := range strings.FieldsSeq(kinds) {
-			s.Waiting = append(s.Waiting, Matter{Kind: Kind(k)})
+			s.Waiting = append(s.Waiting, ActionItem{Kind: Kind(k)})
 		}
 		if got := exitcode.CodeOf(s.verdict()); got != want {
 			t.Errorf("%q ends with %d, want %d", kinds, got, want)
@@ -263,7 +263,7 @@ func TestVerdict(t *testing.T) {
 
 // plane starts a fake control plane with this data and two items per page. With
 // oneApp, it denies requests about the org.
-func plane(t *testing.T, s seen, oneApp bool) {
+func plane(t *testing.T, s snapshot, oneApp bool) {
 	t.Helper()
 	give := func(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
 	mux := http.NewServeMux()
@@ -363,7 +363,7 @@ func TestEveryPageIsRead(t *testing.T) {
 	}
 	// The replicas in the test data were last seen at a fixed time, so they count as gone
 	// now. That is not an action item.
-	if len(got.Apps) != 4 || installs != len(s.installs) || len(got.Waiting) != len(s.matters(time.Now())) ||
+	if len(got.Apps) != 4 || installs != len(s.installs) || len(got.Waiting) != len(s.actionItems(time.Now())) ||
 		got.System.Version != "1.0.0" {
 		t.Errorf("%d apps, %d installs, %d matters in\n%s", len(got.Apps), installs, len(got.Waiting), out)
 	}
@@ -395,16 +395,16 @@ func TestOfOneApp(t *testing.T) {
 // TestAbsence checks that --watch waits for a control plane that is unavailable as for
 // one that is unreachable, and stops at all other errors.
 func TestAbsence(t *testing.T) {
-	var patience apiclient.Patience
+	var patience apiclient.OutageTolerance
 	patience.Seen()
 	for status, want := range map[int]bool{http.StatusServiceUnavailable: true, http.StatusForbidden: false,
 		http.StatusInternalServerError: false} {
-		if got := patience.Bears(absence(&apiclient.Problem{Problem: api.Problem{Status: status, Code: "some",
+		if got := patience.Bears(unreachableError(&apiclient.Problem{Problem: api.Problem{Status: status, Code: "some",
 			Title: "no"}})); got != want {
 			t.Errorf("%d is waited for: %t, want %t", status, got, want)
 		}
 	}
-	if absence(nil) != nil {
+	if unreachableError(nil) != nil {
 		t.Error("a look that went well is an absence")
 	}
 }

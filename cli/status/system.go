@@ -26,7 +26,7 @@ func showSystem(ctx context.Context, c *console.Console, client *apiclient.Clien
 	}); err != nil {
 		return err
 	}
-	if wrong := troubles(s); len(wrong) > 0 {
+	if wrong := systemProblems(s); len(wrong) > 0 {
 		return exitcode.With(exitcode.Failed, fmt.Errorf("%s", strings.Join(wrong, "\n  ")))
 	}
 	return nil
@@ -107,9 +107,9 @@ func runners(r api.RunnerCounts) []string {
 		fmt.Sprintf("%d online, %d off, %d offline, %d not registered", r.Online, r.Off, r.Offline, r.Unregistered)}
 }
 
-// troubles describes what is wrong and what to do. It ignores runners that are offline or
+// systemProblems describes what is wrong and what to do. It ignores runners that are offline or
 // off, which concern only their owners, and replicas that are gone, whose work the others do.
-func troubles(s api.System) []string {
+func systemProblems(s api.System) []string {
 	var all []string
 	if !s.Database.Ok {
 		all = append(all, "the database: "+s.Database.Error)

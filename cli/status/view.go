@@ -52,7 +52,7 @@ func (s Status) printWaiting(w io.Writer, c *console.Console, now time.Time) err
 }
 
 // Headline describes an action item and where it occurs.
-func (m Matter) Headline() string {
+func (m ActionItem) Headline() string {
 	switch {
 	case m.Kind == KindRunner && len(m.Installs) > 0:
 		return m.What + ", which runs " + listed(m.Installs)

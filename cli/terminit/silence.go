@@ -18,8 +18,8 @@ var (
 	_         = os.Setenv(name, "dumb") // fails only for an invalid name or value
 )
 
-// Over restores the environment; main calls it when it starts.
-func Over() {
+// Restore restores the environment; main calls it when it starts.
+func Restore() {
 	if set {
 		_ = os.Setenv(name, term) // cannot fail: the value was set before
 		return

@@ -35,13 +35,13 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		Header: []string{"NAME", "ROLE", "APP", "STATUS", "LAST USED", "CREATED BY", "ID"},
 		Row: func(t api.Token) []string {
 			return []string{t.Name, string(t.Role), cmp.Or(t.App, "all"), status(t, time.Now()),
-				day(t.LastUsedAt, "never"), t.CreatedBy, t.ID}
+				formatDay(t.LastUsedAt, "never"), t.CreatedBy, t.ID}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Token, string, error) {
 			l, err := apiclient.Decode[api.TokenList](client.ListTokens(ctx,
 				&api.ListTokensParams{Cursor: at.Cursor, Limit: at.Limit}))
 			if now := time.Now(); !all {
-				l.Items = slices.DeleteFunc(l.Items, func(t api.Token) bool { return over(t, now) })
+				l.Items = slices.DeleteFunc(l.Items, func(t api.Token) bool { return isEnded(t, now) })
 			}
 			return l.Items, l.Next, err
 		},
@@ -56,25 +56,25 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	return c
 }
 
-// over reports whether a token was revoked or has expired.
-func over(t api.Token, now time.Time) bool {
+// isEnded reports whether a token was revoked or has expired.
+func isEnded(t api.Token, now time.Time) bool {
 	return !t.RevokedAt.IsZero() || !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(now)
 }
 
 func status(t api.Token, now time.Time) string {
 	switch {
 	case !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(now):
-		return "expired " + day(t.ExpiresAt, "")
+		return "expired " + formatDay(t.ExpiresAt, "")
 	case !t.RevokedAt.IsZero():
-		return "revoked " + day(t.RevokedAt, "")
+		return "revoked " + formatDay(t.RevokedAt, "")
 	case t.ExpiresAt.IsZero():
 		return "good"
 	}
-	return "valid until " + day(t.ExpiresAt, "")
+	return "valid until " + formatDay(t.ExpiresAt, "")
 }
 
-// day formats a time for lists; it returns none for the zero time.
-func day(t time.Time, none string) string {
+// formatDay formats a time for lists; it returns none for the zero time.
+func formatDay(t time.Time, none string) string {
 	if t.IsZero() {
 		return none
 	}
@@ -114,7 +114,7 @@ app and its installs; a ci token needs it.`,
 			}
 			if e.Console.Output == "table" {
 				e.Console.Messagef("created token %s (%s), %s; its secret is shown only once",
-					made.Token.Name, rights(made.Token), status(made.Token, time.Now()))
+					made.Token.Name, permissions(made.Token), status(made.Token, time.Now()))
 			}
 			return e.Console.Result(made, func(w io.Writer) error {
 				_, err := fmt.Fprintln(w, console.Line(made.Secret))
@@ -131,8 +131,8 @@ app and its installs; a ci token needs it.`,
 	return c
 }
 
-// rights describes the permissions of a token.
-func rights(t api.Token) string {
+// permissions describes the permissions of a token.
+func permissions(t api.Token) string {
 	if t.App == "" {
 		return string(t.Role)
 	}

@@ -57,10 +57,10 @@ func readAll(ctx context.Context, c *console.Console, o options, dirs []string) 
 			return nil, err
 		}
 		if one.app != nil && one.app.NotFetched() > 0 {
-			c.Messagef("%s", unread(one.app.NotFetched()))
+			c.Messagef("%s", remoteModulesNote(one.app.NotFetched()))
 		}
 		if one.remoteModules > 0 {
-			c.Messagef("%s", unchecked(one.remoteModules))
+			c.Messagef("%s", uncheckedNote(one.remoteModules))
 		}
 		if o.strict {
 			one.strict()
@@ -88,15 +88,15 @@ func filesOnly(fetch func(string, int64) ([]byte, error)) func(string, int64) ([
 	}
 }
 
-func unread(n int) string {
+func remoteModulesNote(n int) string {
 	if n == 1 {
 		return "1 remote file that the config refers to was not read; read it with --fetch"
 	}
 	return fmt.Sprintf("%d remote files that the config refers to were not read; read them with --fetch", n)
 }
 
-// unchecked returns the note about modules whose variables and outputs only a build can check.
-func unchecked(n int) string {
+// uncheckedNote returns the note about modules whose variables and outputs only a build can check.
+func uncheckedNote(n int) string {
 	if n == 1 {
 		return "1 component has its Terraform module in another repository; a build checks its variables and outputs"
 	}

@@ -49,7 +49,7 @@ func (v *view) config(c *config) {
 		switch {
 		case !v.console.OutIsTerminal:
 			v.line("%s", console.Line(c.prefixed(d).String()))
-		case !isIdle(d):
+		case !hasNoEffect(d):
 			v.excerpt(c, d, text)
 		}
 	}
@@ -122,9 +122,9 @@ func (v *view) excerpt(c *config, d diagnostic.Diagnostic, text *source) {
 	v.line("")
 }
 
-// isIdle reports whether a diagnostic warns of a setting that is accepted but has no
+// hasNoEffect reports whether a diagnostic warns of a setting that is accepted but has no
 // effect yet. This is not a mistake, and every file can have such a warning.
-func isIdle(d diagnostic.Diagnostic) bool {
+func hasNoEffect(d diagnostic.Diagnostic) bool {
 	return d.Rule == "no-effect-yet" && d.Severity == diagnostic.Warning
 }
 
@@ -136,7 +136,7 @@ func (v *view) idle(c *config) {
 	var words []string
 	files := map[string][]string{}
 	for _, d := range c.found {
-		if !isIdle(d) {
+		if !hasNoEffect(d) {
 			continue
 		}
 		if files[d.Message] == nil {
@@ -157,14 +157,14 @@ func (v *view) idle(c *config) {
 	}
 }
 
-// unreadable lists the rules about values that must not be printed, because they may be secrets.
-var unreadable = []string{"sensitive-in-file", "secret-options", "repository", "url", "remote-file"}
+// secretRules lists the rules about values that must not be printed, because they may be secrets.
+var secretRules = []string{"sensitive-in-file", "secret-options", "repository", "url", "remote-file"}
 
 // readable removes from a line what may be a secret: the value that a diagnostic is
 // about, or what follows its key.
 func readable(line string, d diagnostic.Diagnostic) string {
 	from := d.Column - 1
-	if !slices.Contains(unreadable, d.Rule) || from < 0 || from >= len(line) {
+	if !slices.Contains(secretRules, d.Rule) || from < 0 || from >= len(line) {
 		return line
 	}
 	if before := line[:from]; strings.Contains(before, "=") {

@@ -15,8 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
-// every is the pause between two polls.
-const every = 2 * time.Second
+// pollInterval is the pause between two polls.
+const pollInterval = 2 * time.Second
 
 // Flag adds --watch to a command.
 func Flag(c *cobra.Command, on *bool) {
@@ -44,10 +44,10 @@ func Run(ctx context.Context, c *console.Console, look func(ctx context.Context,
 func run(ctx context.Context, c *console.Console,
 	look func(context.Context, *console.Console) error,
 	show func(frame []byte) error, remark func(string)) error {
-	var patience apiclient.Patience
+	var patience apiclient.OutageTolerance
 	absent := false
 	for {
-		frame, err := picture(ctx, c, look)
+		frame, err := render(ctx, c, look)
 		switch {
 		case ctx.Err() != nil:
 			return exitcode.Interrupted
@@ -66,13 +66,13 @@ func run(ctx context.Context, c *console.Console,
 		select {
 		case <-ctx.Done():
 			return exitcode.Interrupted
-		case <-time.After(every):
+		case <-time.After(pollInterval):
 		}
 	}
 }
 
-// picture returns what one call of look prints.
-func picture(ctx context.Context, c *console.Console,
+// render returns what one call of look prints.
+func render(ctx context.Context, c *console.Console,
 	look func(context.Context, *console.Console) error) ([]byte, error) {
 	var frame bytes.Buffer
 	c.Measure()

@@ -17,9 +17,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Asking implements the commands that request a workflow: their flags, the confirmation of what
+// RequestCommand implements the commands that request a workflow: their flags, the confirmation of what
 // cannot be undone, their output and their exit code. Env is required; the flags set the rest.
-type Asking struct {
+type RequestCommand struct {
 	Env *cmdenv.Env
 	// Risk describes what the workflow would do, as a sentence without its full stop. If
 	// it is not empty, a person must confirm it first.
@@ -35,14 +35,14 @@ type Asking struct {
 	// returns its new state. It may be nil.
 	Begun func(ctx context.Context, client *apiclient.Client, w api.Workflow) (api.Workflow, error)
 
-	follow   Following
+	follow   WaitOptions
 	planOnly bool
 	dryRun   bool
 	yes      bool
 }
 
 // Flags adds --wait and --timeout, and --dry-run with its alias --explain.
-func (a *Asking) Flags(c *cobra.Command) {
+func (a *RequestCommand) Flags(c *cobra.Command) {
 	a.follow.Flags(c, "wait until the workflow ends or needs a person")
 	c.Flags().BoolVar(&a.dryRun, "dry-run", false, "print the steps as a tree, and exit")
 	c.Flags().BoolVar(&a.dryRun, "explain", false, "same as --dry-run")
@@ -51,7 +51,7 @@ func (a *Asking) Flags(c *cobra.Command) {
 }
 
 // PlanFlag adds --plan-only.
-func (a *Asking) PlanFlag(c *cobra.Command) {
+func (a *RequestCommand) PlanFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&a.planOnly, "plan-only", false,
 		"make plans and print what they would change; request no approvals and apply nothing")
 	c.MarkFlagsMutuallyExclusive("plan-only", "dry-run")
@@ -59,12 +59,12 @@ func (a *Asking) PlanFlag(c *cobra.Command) {
 }
 
 // YesFlag adds --yes, which confirms Risk.
-func (a *Asking) YesFlag(c *cobra.Command) {
+func (a *RequestCommand) YesFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&a.yes, "yes", false, "skip the confirmation prompt")
 }
 
 // Ask requests a workflow, prints the result and, with --wait, waits for it.
-func (a *Asking) Ask(ctx context.Context, install string, n api.NewWorkflow) error {
+func (a *RequestCommand) Ask(ctx context.Context, install string, n api.NewWorkflow) error {
 	if err := a.follow.Check(); err != nil && !a.planOnly {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *Asking) Ask(ctx context.Context, install string, n api.NewWorkflow) err
 }
 
 // unbegun prints why there is no workflow; with --wait, it first waits for the install.
-func (a *Asking) unbegun(ctx context.Context, client *apiclient.Client, asked api.Asked) error {
+func (a *RequestCommand) unbegun(ctx context.Context, client *apiclient.Client, asked api.Asked) error {
 	var stands error
 	if a.follow.Wait && a.Settled != nil {
 		var err error
@@ -131,7 +131,7 @@ func dryRun(ctx context.Context, client *apiclient.Client, install string, n api
 
 // sure prompts for the confirmation of what cannot be undone, after displaying the steps.
 // --plan-only needs no confirmation.
-func (a *Asking) sure(ctx context.Context, client *apiclient.Client, install string, n api.NewWorkflow) error {
+func (a *RequestCommand) sure(ctx context.Context, client *apiclient.Client, install string, n api.NewWorkflow) error {
 	if a.Risk == "" || a.planOnly {
 		return nil
 	}
@@ -162,21 +162,21 @@ func showPlanned(w io.Writer, asked api.Asked) error {
 	return showTree(w, asked.Workflow.Steps, time.Time{})
 }
 
-// Following holds the --wait and --timeout flags of the commands that can wait for a
+// WaitOptions holds the --wait and --timeout flags of the commands that can wait for a
 // workflow. The zero value does not wait.
-type Following struct {
+type WaitOptions struct {
 	Wait    bool
 	Timeout time.Duration // 0 waits for ever
 }
 
 // Flags adds --wait, with this help text, and --timeout.
-func (f *Following) Flags(c *cobra.Command, help string) {
+func (f *WaitOptions) Flags(c *cobra.Command, help string) {
 	c.Flags().BoolVar(&f.Wait, "wait", false, help)
 	c.Flags().DurationVar(&f.Timeout, "timeout", 0, "with --wait: maximum time to wait (default: no limit)")
 }
 
 // Check rejects a negative --timeout, and one without --wait.
-func (f *Following) Check() error {
+func (f *WaitOptions) Check() error {
 	if f.Timeout < 0 || f.Timeout > 0 && !f.Wait {
 		return exitcode.Usagef("--timeout needs --wait and a positive duration, such as 10m")
 	}
@@ -186,7 +186,7 @@ func (f *Following) Check() error {
 // End waits for a workflow if Wait is set, prints it (for programs: the value that as
 // returns for it), and returns the exit code for its status. Without Wait, it prints
 // how to follow the workflow.
-func (f *Following) End(ctx context.Context, c *console.Console, client *apiclient.Client, w api.Workflow,
+func (f *WaitOptions) End(ctx context.Context, c *console.Console, client *apiclient.Client, w api.Workflow,
 	as func(api.Workflow) any) error {
 	var err error
 	if f.Wait {
@@ -198,7 +198,7 @@ func (f *Following) End(ctx context.Context, c *console.Console, client *apiclie
 		return err
 	}
 	if f.Wait {
-		return Verdict(w)
+		return ExitError(w)
 	}
 	if w.Status == api.WorkflowStatusRunning && c.Output == "table" {
 		c.Messagef("follow it with `nuon workflows watch %s`", w.ID)

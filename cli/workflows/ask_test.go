@@ -78,7 +78,7 @@ func readAll(r *http.Request) map[string]any {
 	return body
 }
 
-func command(a *Asking) *cobra.Command {
+func command(a *RequestCommand) *cobra.Command {
 	c := &cobra.Command{Use: "do", SilenceErrors: true, SilenceUsage: true,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.Ask(c.Context(), "acme", api.NewWorkflow{Kind: "teardown"})
@@ -118,7 +118,7 @@ func TestRisk(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e, out := start(t, w, c.typed)
-			do := command(&Asking{Env: e, Risk: "this removes web"})
+			do := command(&RequestCommand{Env: e, Risk: "this removes web"})
 			do.SetArgs(c.args)
 			err := do.ExecuteContext(t.Context())
 			said := out.String() + fmt.Sprint(err)
@@ -138,7 +138,7 @@ func TestPlanOnly(t *testing.T) {
 	w := standing("succeeded", "succeeded")
 	w.PlanOnly, w.Steps[0].Plan = true, "pln_1"
 	p, e, out := start(t, w, "")
-	do := command(&Asking{Env: e, Risk: "this removes web"})
+	do := command(&RequestCommand{Env: e, Risk: "this removes web"})
 	do.SetArgs([]string{"--plan-only"})
 	if err := do.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)

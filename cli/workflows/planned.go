@@ -13,15 +13,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Planned is the output of --plan-only for programs: the workflow with its plans.
-type Planned struct {
+// PlannedWorkflow is the output of --plan-only for programs: the workflow with its plans.
+type PlannedWorkflow struct {
 	Workflow api.Workflow `json:"workflow"`
 	Plans    []api.Plan   `json:"plans"`
 }
 
 // planned waits for a workflow of --plan-only, prints what its plans would change, and
 // returns the exit code.
-func (a *Asking) planned(ctx context.Context, client *apiclient.Client, w api.Workflow) error {
+func (a *RequestCommand) planned(ctx context.Context, client *apiclient.Client, w api.Workflow) error {
 	w, err := a.follow.over(ctx, a.Env.Console, client, w.ID)
 	if err != nil {
 		return err
@@ -30,18 +30,18 @@ func (a *Asking) planned(ctx context.Context, client *apiclient.Client, w api.Wo
 	if err != nil {
 		return err
 	}
-	err = a.Env.Console.Result(Planned{w, plans}, func(out io.Writer) error {
+	err = a.Env.Console.Result(PlannedWorkflow{w, plans}, func(out io.Writer) error {
 		return showPlans(out, a.Env.Console, w, plans)
 	})
 	if err != nil {
 		return err
 	}
-	return Verdict(w)
+	return ExitError(w)
 }
 
-// printWhole prints a workflow. For people, it adds what the plans would change if the
+// printWithPlans prints a workflow. For people, it adds what the plans would change if the
 // workflow is plan-only.
-func printWhole(ctx context.Context, c *console.Console, client *apiclient.Client, w api.Workflow) error {
+func printWithPlans(ctx context.Context, c *console.Console, client *apiclient.Client, w api.Workflow) error {
 	return c.Result(w, func(out io.Writer) error {
 		if !w.PlanOnly {
 			return Show(out, w)

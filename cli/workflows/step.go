@@ -17,7 +17,7 @@ import (
 )
 
 func newRetry(e *cmdenv.Env) *cobra.Command {
-	var f Following
+	var f WaitOptions
 	c := &cobra.Command{
 		Use:   "retry WORKFLOW|latest:INSTALL [COMPONENT|ACTION|STEP]",
 		Short: "Retry the failed steps of a workflow",
@@ -35,7 +35,7 @@ component or action failed, you need not name it.`,
 			if err != nil {
 				return err
 			}
-			s, err := toRetry(w, args[1:])
+			s, err := stepToRetry(w, args[1:])
 			if err != nil {
 				return err
 			}
@@ -49,11 +49,11 @@ component or action failed, you need not name it.`,
 	return c
 }
 
-// toRetry returns the step to retry: the named one, or the only one that failed.
-func toRetry(w api.Workflow, named []string) (api.Step, error) {
+// stepToRetry returns the step to retry: the named one, or the only one that failed.
+func stepToRetry(w api.Workflow, named []string) (api.Step, error) {
 	failed := func(s api.Step) bool { return s.Status == api.StepStatusFailed }
 	if len(named) == 1 {
-		return pick(w, named[0], failed)
+		return findStep(w, named[0], failed)
 	}
 	var found []api.Step
 	for _, s := range w.Steps {
@@ -94,7 +94,7 @@ changes, or a person deploys it.`,
 			if err != nil {
 				return err
 			}
-			s, err := pick(w, args[1], func(s api.Step) bool {
+			s, err := findStep(w, args[1], func(s api.Step) bool {
 				return s.Status == api.StepStatusPending || s.Status == api.StepStatusWaiting
 			})
 			if err != nil {
@@ -104,7 +104,7 @@ changes, or a person deploys it.`,
 				api.Reason{Reason: reason})); err != nil {
 				return err
 			}
-			return (&Following{}).End(ctx, e.Console, client, w, func(w api.Workflow) any { return w })
+			return (&WaitOptions{}).End(ctx, e.Console, client, w, func(w api.Workflow) any { return w })
 		}),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "reason, shown to everyone who views the install")
@@ -112,10 +112,10 @@ changes, or a person deploys it.`,
 	return c
 }
 
-// pick returns the step with an id, or of the component or action with a name: the
+// findStep returns the step with an id, or of the component or action with a name: the
 // first one that fits the operation. If none fits, it returns the last one, so that
 // the control plane reports what prevents the operation.
-func pick(w api.Workflow, key string, fits func(api.Step) bool) (api.Step, error) {
+func findStep(w api.Workflow, key string, fits func(api.Step) bool) (api.Step, error) {
 	var of []api.Step
 	for _, s := range w.Steps {
 		switch key {

@@ -176,8 +176,8 @@ func (t *tree) steps(n *node, first, rest, also string) {
 			reason = "" // the reason why a group was skipped is printed once
 		}
 		said[s.Reason] = true
-		left := fmt.Sprintf("%s %-8s %s", mark(s.Status), s.Kind, name(s))
-		right := fmt.Sprintf("%-10s %s", s.Status, reason+took(s, t.now))
+		left := fmt.Sprintf("%s %-8s %s", statusMark(s.Status), s.Kind, name(s))
+		right := fmt.Sprintf("%-10s %s", s.Status, reason+stepDuration(s, t.now))
 		if i == 0 {
 			t.line(first, left, TreeLine{Step: s, Also: also, right: right + also})
 		} else {
@@ -212,24 +212,24 @@ func (n *node) plan() string {
 
 // Took returns how long a step took, or has been running; "" if it has not started.
 func Took(s api.Step, now time.Time) string {
-	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(took(s, now), " ("), "for "), ")")
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(stepDuration(s, now), " ("), "for "), ")")
 }
 
 // took describes how long a step took, or has been running.
-func took(s api.Step, now time.Time) string {
+func stepDuration(s api.Step, now time.Time) string {
 	switch {
 	case s.StartedAt.IsZero():
 		return ""
 	case !s.EndedAt.IsZero():
-		return fmt.Sprintf(" (%s)", lasted(s.EndedAt.Sub(s.StartedAt)))
+		return fmt.Sprintf(" (%s)", formatDuration(s.EndedAt.Sub(s.StartedAt)))
 	case s.Status == api.StepStatusRunning, s.Status == api.StepStatusWaiting:
-		return fmt.Sprintf(" (for %s)", lasted(now.Sub(s.StartedAt)))
+		return fmt.Sprintf(" (for %s)", formatDuration(now.Sub(s.StartedAt)))
 	}
 	return ""
 }
 
-// lasted formats a duration for people: 40ms, 3.2s, 4m10s, 2h5m.
-func lasted(d time.Duration) string {
+// formatDuration formats a duration for people: 40ms, 3.2s, 4m10s, 2h5m.
+func formatDuration(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "0s"

@@ -150,7 +150,7 @@ func TestLasted(t *testing.T) {
 		250 * time.Second: "4m10s",
 		2*time.Hour + 5*time.Minute + 20*time.Second: "2h5m", time.Hour: "1h0m",
 	} {
-		if got := lasted(d); got != want {
+		if got := formatDuration(d); got != want {
 			t.Errorf("%s is %q, want %q", d, got, want)
 		}
 	}

@@ -26,7 +26,7 @@ func Wait(ctx context.Context, c *console.Console, client *apiclient.Client, id 
 }
 
 // over follows a workflow until it has ended, even while a plan in it waits for a person.
-func (f *Following) over(ctx context.Context, c *console.Console, client *apiclient.Client,
+func (f *WaitOptions) over(ctx context.Context, c *console.Console, client *apiclient.Client,
 	id string) (api.Workflow, error) {
 	return follow(ctx, c, client, id, f.Timeout, func(w api.Workflow) bool {
 		return w.Status != api.WorkflowStatusRunning
@@ -63,7 +63,7 @@ func follow(ctx context.Context, c *console.Console, client *apiclient.Client, i
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		err = exitcode.With(exitcode.Failed, context.Cause(ctx))
 	case ctx.Err() != nil:
-		err = view.Leave(c, continues(id, last),
+		err = view.StopWaiting(c, continues(id, last),
 			progress.Next{Command: "nuon workflows watch " + id, To: "wait again"},
 			progress.Next{Command: "nuon workflows cancel " + id, To: "cancel it"})
 	}
@@ -94,7 +94,7 @@ func lines(w api.Workflow) []progress.Line {
 	var out []progress.Line
 	for _, s := range w.Steps {
 		out = append(out, progress.Line{
-			Mark: mark(s.Status), Busy: s.Status == api.StepStatusRunning,
+			Mark: statusMark(s.Status), Busy: s.Status == api.StepStatusRunning,
 			Text: fmt.Sprintf("%-8s %-16s %-10s %s", s.Kind, name(s), s.Status, s.Reason),
 		})
 	}

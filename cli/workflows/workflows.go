@@ -44,7 +44,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.Workflow]{
 		Header: []string{"ID", "INSTALL", "KIND", "STATUS", "REASON"}, Limit: 20,
 		Row: func(w api.Workflow) []string {
-			return []string{w.ID, w.App + "/" + w.Install, string(w.Kind), string(w.Status), why(w)}
+			return []string{w.ID, w.App + "/" + w.Install, string(w.Kind), string(w.Status), reasonOf(w)}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Workflow, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
@@ -71,7 +71,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	return c
 }
 
-func why(w api.Workflow) string {
+func reasonOf(w api.Workflow) string {
 	if w.Outcome != "" {
 		return w.Outcome
 	}
@@ -94,7 +94,7 @@ durations. A plan-only workflow is shown with what its plans would change.`,
 				if err != nil {
 					return err
 				}
-				return printWhole(ctx, onto, client, w)
+				return printWithPlans(ctx, onto, client, w)
 			}
 			if live {
 				return watch.Run(ctx, e.Console, look)
@@ -141,13 +141,13 @@ func show(out io.Writer, w api.Workflow, now time.Time) error {
 		at = " at release " + console.Release(w.Release, w.Commit)
 	}
 	lines := []string{
-		fmt.Sprintf("%s %d of %s/%s (%s): %s%s", kind, w.Number, w.App, w.Install, w.ID, w.Status, since(w, now)),
-		"  " + console.Line(why(w)),
+		fmt.Sprintf("%s %d of %s/%s (%s): %s%s", kind, w.Number, w.App, w.Install, w.ID, w.Status, duration(w, now)),
+		"  " + console.Line(reasonOf(w)),
 	}
 	if w.RequestedBy != "" {
 		lines = append(lines, fmt.Sprintf("  requested by %s%s", console.Line(w.RequestedBy), at))
 	}
-	if words := wholeRule(w); words != "" {
+	if words := approvalRuleText(w); words != "" {
 		lines = append(lines, "  "+console.Line(words))
 	}
 	if _, err := fmt.Fprintln(out, strings.Join(lines, "\n")); err != nil {
@@ -156,8 +156,8 @@ func show(out io.Writer, w api.Workflow, now time.Time) error {
 	return showTree(out, w.Steps, now)
 }
 
-// wholeRule describes who approved a workflow as a whole; empty if nobody did.
-func wholeRule(w api.Workflow) string {
+// approvalRuleText describes who approved a workflow as a whole; empty if nobody did.
+func approvalRuleText(w api.Workflow) string {
 	switch {
 	case w.Rule.By == "":
 		return ""
@@ -171,34 +171,34 @@ func wholeRule(w api.Workflow) string {
 
 // Facts describes a workflow: what it results in, who requested it, and who approved it as a whole.
 func Facts(w api.Workflow) []string {
-	facts := []string{why(w)}
+	facts := []string{reasonOf(w)}
 	if w.RequestedBy != "" {
 		facts = append(facts, "requested by "+w.RequestedBy)
 	}
-	if words := wholeRule(w); words != "" {
+	if words := approvalRuleText(w); words != "" {
 		facts = append(facts, words)
 	}
 	return facts
 }
 
 // Since describes how long a workflow took, or has been running.
-func Since(w api.Workflow, now time.Time) string { return strings.TrimSpace(since(w, now)) }
+func Since(w api.Workflow, now time.Time) string { return strings.TrimSpace(duration(w, now)) }
 
 // StepName returns the name of the action or component of a step.
 func StepName(s api.Step) string { return name(s) }
 
 // Why returns the outcome of a workflow, or while there is none its reason.
-func Why(w api.Workflow) string { return why(w) }
+func Why(w api.Workflow) string { return reasonOf(w) }
 
 // since describes how long a workflow took, or has been running.
-func since(w api.Workflow, now time.Time) string {
+func duration(w api.Workflow, now time.Time) string {
 	switch {
 	case w.CreatedAt.IsZero():
 		return ""
 	case !w.EndedAt.IsZero():
-		return " after " + lasted(w.EndedAt.Sub(w.CreatedAt))
+		return " after " + formatDuration(w.EndedAt.Sub(w.CreatedAt))
 	case w.Status == api.WorkflowStatusRunning:
-		return " for " + lasted(now.Sub(w.CreatedAt))
+		return " for " + formatDuration(now.Sub(w.CreatedAt))
 	}
 	return ""
 }
@@ -211,7 +211,7 @@ func name(s api.Step) string {
 	return s.Component
 }
 
-func mark(s api.StepStatus) string {
+func statusMark(s api.StepStatus) string {
 	switch s {
 	case api.StepStatusSucceeded:
 		return "✓"
@@ -229,7 +229,7 @@ func mark(s api.StepStatus) string {
 
 func newCancel(e *cmdenv.Env) *cobra.Command {
 	var reason string
-	var follow Following
+	var follow WaitOptions
 	c := &cobra.Command{
 		Use:   "cancel WORKFLOW|latest:INSTALL",
 		Short: "Cancel a workflow as soon as that is safe",
@@ -264,7 +264,7 @@ a person deploys them.`,
 }
 
 func newWatch(e *cmdenv.Env) *cobra.Command {
-	f := Following{Wait: true}
+	f := WaitOptions{Wait: true}
 	c := &cobra.Command{
 		Use:   "watch WORKFLOW|latest:INSTALL",
 		Short: "Follow a workflow until it ends or waits for approval",
@@ -285,21 +285,21 @@ Exit codes: 0 succeeded, 1 failed, 3 waiting for an approval, 4 rejected.`,
 	return c
 }
 
-// Verdict returns the exit code for the status of a workflow.
-func Verdict(w api.Workflow) error {
+// ExitError returns the exit code for the status of a workflow.
+func ExitError(w api.Workflow) error {
 	switch {
 	case w.Status == api.WorkflowStatusSucceeded:
 		return nil
 	case w.Status == api.WorkflowStatusRunning:
 		return exitcode.With(exitcode.Waiting, errors.New("waiting for an approval; review it with `nuon review`"))
-	case rejected(w):
+	case isRejected(w):
 		return exitcode.With(exitcode.Rejected, fmt.Errorf("rejected: %s", w.Outcome))
 	}
 	return exitcode.With(exitcode.Failed, fmt.Errorf("workflow %s %s: %s", w.ID, w.Status, w.Outcome))
 }
 
-// rejected reports whether a person rejected a plan or a script of a workflow.
-func rejected(w api.Workflow) bool {
+// isRejected reports whether a person rejected a plan or a script of a workflow.
+func isRejected(w api.Workflow) bool {
 	for _, s := range w.Steps {
 		if s.RejectedBy != "" {
 			return true

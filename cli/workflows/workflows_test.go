@@ -174,7 +174,7 @@ func TestVerdict(t *testing.T) {
 		"superseded": {standing("superseded", "succeeded", "cancelled"), exitcode.Failed, "superseded"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := Verdict(c.w)
+			err := ExitError(c.w)
 			if exitcode.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("ended with %v", err)
 			}

@@ -42,7 +42,7 @@ func (s *Screen) Page(time.Time) page.Page {
 }
 
 // itemRow returns the row of an action item.
-func itemRow(m status.Matter) page.Row {
+func itemRow(m status.ActionItem) page.Row {
 	r := page.Row{ID: fmt.Sprint(m.Kind, m.App, m.Component, m.Runner, m.What, m.Installs), Open: target(m),
 		Command: m.Command, Detail: []string{m.Headline()}, Search: strings.Join(m.Installs, " "),
 		Copy: m.Command}
@@ -63,7 +63,7 @@ func itemRow(m status.Matter) page.Row {
 }
 
 // target returns what enter opens for an action item.
-func target(m status.Matter) string {
+func target(m status.ActionItem) string {
 	install := "installs " + m.App
 	if len(m.Installs) == 1 {
 		install = "install " + m.App + "/" + m.Installs[0]
