@@ -144,9 +144,7 @@ func TestDesire(t *testing.T) {
 			with("web", "stuck: input greeting has no value; set it: nuon installs update hello/east --input greeting=VALUE")},
 		{"the value of a secret", func(s *snapshot) {
 			s.components["web"].refs = append(s.components["web"].refs, render.Path{"install", "secrets", "smtp_password"})
-		}, with("web", "stuck: .nuon.install.secrets.smtp_password has no value: secret values never pass through "+
-			"templates; "+
-			"use kubernetes_sync of the secret and let the workload read it there, or .nuon.secrets.smtp_password.arn")},
+		}, with("web", "behind: secret smtp_password changed")},
 		{"a part of an output that is read", func(s *snapshot) {
 			s.outputs[outputOwner{"component", "network"}][0].Value = json.RawMessage(`{"cidr": "10.9.0.0/16", "zone": "a"}`)
 		}, with("web", "behind: output net.cidr of network changed")},
