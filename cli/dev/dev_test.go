@@ -1,7 +1,6 @@
 package dev
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,36 +22,19 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
 	"github.com/nuon-toolkit/nuon/pkg/devcontract"
+	"github.com/nuon-toolkit/nuon/pkg/testbuffer"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // neverEnding returns the context of a process that is ended by signals.
 func neverEnding() context.Context { return context.Background() }
 
-// screen is a console writer that may be read while it is written.
-type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *screen) Write(said []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(said)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 // bench is a directory to run nuon dev in, with fakes for its programs.
 type bench struct {
 	dir      string
 	events   string
 	options  Options
-	out, err *screen
+	out, err *testbuffer.Buffer
 	saved    contexts.Context
 }
 
@@ -82,7 +64,7 @@ func newBench(t *testing.T) *bench {
 			t.Fatal(err)
 		}
 	}
-	b := &bench{dir: dir, events: filepath.Join(dir, "events"), out: &screen{}, err: &screen{}}
+	b := &bench{dir: dir, events: filepath.Join(dir, "events"), out: &testbuffer.Buffer{}, err: &testbuffer.Buffer{}}
 	t.Setenv("FAKE_EVENTS", b.events)
 	t.Setenv("FAKE_ORDERS", filepath.Join(dir, "orders"))
 	t.Setenv("DATABASE_URL", "postgres://u:secret@nowhere/db")
@@ -504,7 +486,7 @@ func TestWithItsOwnPostgres(t *testing.T) {
 }
 
 func TestView(t *testing.T) {
-	var out screen
+	var out testbuffer.Buffer
 	v := newLogMux(&out, true)
 	one, two := v.newWriter("reconciler", 0), v.newWriter("runner:build", 1)
 	fmt.Fprint(one, "half ")
@@ -516,7 +498,7 @@ func TestView(t *testing.T) {
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
-	var long screen
+	var long testbuffer.Buffer
 	fmt.Fprint(newLogMux(&long, false).newWriter("x", 0), strings.Repeat("y", 3*maxLineBytes))
 	if lines := strings.Count(long.String(), "\n"); lines != 2 {
 		t.Errorf("a line without an end was cut into %d", lines)

@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -45,7 +44,7 @@ func newImageRig(t testing.TB) *imageRig {
 	root := r.push(artifact.MediaImageManifest, map[string]any{"layers": []any{r.blob(strings.Repeat("layer", 100_000))}})
 	r.signature = r.push(artifact.MediaImageManifest, map[string]any{"layers": []any{r.blob("signature")},
 		"artifactType": "application/vnd.example.signature",
-		"subject":      map[string]any{"mediaType": root.MediaType, "digest": root.Digest, "size": len(root.Content)}})
+		"subject":      artifacttest.Descriptor(root)})
 	r.image.Repository, r.image.Tag, r.image.Digest = "ghcr.io/acme/api", "1.4", root.Digest
 	r.image.Tags = []image.Tag{{Name: strings.Replace(root.Digest, ":", "-", 1) + ".sig", Digest: r.signature.Digest}}
 	packed, err := r.image.Pack(nil)
@@ -65,23 +64,18 @@ func (r *imageRig) registryOf() *job.Registry {
 // blob pushes bytes to the vendor and returns their descriptor.
 func (r *imageRig) blob(content string) map[string]any {
 	r.t.Helper()
-	b := artifact.Blob{Digest: sha256digest.Of([]byte(content)), Size: int64(len(content))}
-	if err := r.vendor.PutBlob(r.t.Context(), b, strings.NewReader(content)); err != nil {
-		r.t.Fatal(err)
-	}
-	return map[string]any{"mediaType": "text/plain", "digest": b.Digest, "size": b.Size}
+	return artifacttest.PutBlob(r.t, r.vendor, "text/plain", []byte(content))
 }
 
 // push pushes a manifest to the vendor and adds it to the image.
 func (r *imageRig) push(media string, keys map[string]any) artifact.RawManifest {
 	r.t.Helper()
-	keys["schemaVersion"], keys["mediaType"], keys["config"] = 2, media, r.blob("{}")
-	content, _ := json.Marshal(keys) // plain values always encode
-	m := artifact.RawManifest{Digest: sha256digest.Of(content), MediaType: media, Content: content}
+	keys["config"] = r.blob("{}")
+	m := artifacttest.Manifest(media, keys)
 	if err := r.vendor.PutRawManifest(r.t.Context(), m); err != nil {
 		r.t.Fatal(err)
 	}
-	listed := image.Manifest{Digest: m.Digest, MediaType: media, Size: int64(len(content))}
+	listed := image.Manifest{Digest: m.Digest, MediaType: media, Size: int64(len(m.Content))}
 	for _, d := range append(keys["layers"].([]any), keys["config"]) {
 		d := d.(map[string]any)
 		listed.Blobs = append(listed.Blobs, image.Blob{Digest: d["digest"].(string), Size: d["size"].(int64)})

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
+	"github.com/nuon-toolkit/nuon/pkg/testbuffer"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
@@ -30,7 +30,7 @@ import (
 type rig struct {
 	t    testing.TB
 	root string
-	log  logged
+	log  testbuffer.Buffer
 	// silence is the time without a byte after which a response is abandoned; by default never.
 	silence time.Duration
 
@@ -48,24 +48,6 @@ type rig struct {
 	stored  atomic.Int64 // bytes of request bodies that the install's registry got
 	// refuse, if set, handles a request to the install's registry when it returns true.
 	refuse func(w http.ResponseWriter, r *http.Request) bool
-}
-
-// logged is a log that can be read while it is written.
-type logged struct {
-	mutex sync.Mutex
-	text  bytes.Buffer
-}
-
-func (l *logged) Write(line []byte) (int, error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.text.Write(line)
-}
-
-func (l *logged) String() string {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.text.String()
 }
 
 const (
@@ -86,15 +68,15 @@ func newRig(t testing.TB, size int) *rig {
 	}
 	r.parts = artifact.Parts{Digest: r.packed.Digest(), Manifest: manifest,
 		Layer: artifact.Blob{Digest: sha256digest.Of(layer), Size: int64(size)}}
-	r.vendor = httptest.NewServer(http.HandlerFunc(r.hand))
+	r.vendor = httptest.NewServer(http.HandlerFunc(r.serve))
 	t.Cleanup(r.vendor.Close)
 	r.install = httptest.NewServer(r.registry())
 	t.Cleanup(r.install.Close)
 	return r
 }
 
-// hand serves the vendor's side as the runner API does.
-func (r *rig) hand(w http.ResponseWriter, request *http.Request) {
+// serve answers the vendor's side as the runner API does.
+func (r *rig) serve(w http.ResponseWriter, request *http.Request) {
 	_, token, _ := strings.Cut(request.Header.Get("Authorization"), "Bearer ")
 	switch {
 	case token != "attempt-token":

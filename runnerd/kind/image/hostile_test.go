@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
@@ -40,7 +41,7 @@ func TestHostileImages(t *testing.T) {
 		return made
 	}
 	image := func(r *rig, layers ...any) artifact.RawManifest {
-		return manifest(artifact.MediaImageManifest, map[string]any{"config": r.blob(mediaConfig, []byte(`{"os":"linux"}`)),
+		return artifacttest.Manifest(artifact.MediaImageManifest, map[string]any{"config": r.blob(mediaConfig, []byte(`{"os":"linux"}`)),
 			"layers": layers})
 	}
 	// tagged makes the source answer requests for the tag, or for the digest, with a manifest.
@@ -58,10 +59,10 @@ func TestHostileImages(t *testing.T) {
 		want    []string
 	}{
 		"an index of 1,000 platforms": {func(r *rig) {
-			tagged(r, manifest(artifact.MediaIndex, map[string]any{"manifests": many(1000)}))
+			tagged(r, artifacttest.Manifest(artifact.MediaIndex, map[string]any{"manifests": many(1000)}))
 		}, []string{"has 1000 platforms, at most 500 are copied", "name an image with fewer platforms"}},
 		"a manifest of 10 MB": {func(r *rig) {
-			tagged(r, manifest(artifact.MediaImageManifest, map[string]any{"padding": strings.Repeat("x", 10<<20)}))
+			tagged(r, artifacttest.Manifest(artifact.MediaImageManifest, map[string]any{"padding": strings.Repeat("x", 10<<20)}))
 		}, []string{"the manifest has more than 4 MiB"}},
 		"a layer at a foreign address": {func(r *rig) {
 			tagged(r, image(r, layer(map[string]any{"urls": []string{"https://evil.example/layer"}})))
@@ -78,10 +79,10 @@ func TestHostileImages(t *testing.T) {
 		"a digest that is a path": {func(r *rig) { tagged(r, image(r, layer(map[string]any{"digest": "../../x"}))) },
 			[]string{`"../../x", which is no digest`}},
 		"an index with layers": {func(r *rig) {
-			tagged(r, manifest(artifact.MediaIndex, map[string]any{"config": layer(nil), "layers": []any{layer(nil)}}))
+			tagged(r, artifacttest.Manifest(artifact.MediaIndex, map[string]any{"config": layer(nil), "layers": []any{layer(nil)}}))
 		}, []string{"is not of its type"}},
 		"a manifest of an old form": {func(r *rig) {
-			m := manifest("application/vnd.docker.distribution.manifest.v1+json", map[string]any{})
+			m := artifacttest.Manifest("application/vnd.docker.distribution.manifest.v1+json", map[string]any{})
 			tagged(r, m)
 		}, []string{"manifests of type", "manifest.v1+json"}},
 		"a type that the manifest denies": {func(r *rig) {
@@ -97,7 +98,7 @@ func TestHostileImages(t *testing.T) {
 		"a list that names itself": {func(r *rig) {
 			// Only a registry that lies can serve one: no content has its own digest.
 			own := sha256digest.Of([]byte("own"))
-			m := manifest(artifact.MediaIndex, map[string]any{"manifests": []any{
+			m := artifacttest.Manifest(artifact.MediaIndex, map[string]any{"manifests": []any{
 				map[string]any{"mediaType": artifact.MediaIndex, "digest": own, "size": 10}}})
 			r.answer = func(w http.ResponseWriter, request *http.Request) bool {
 				switch {
@@ -197,8 +198,8 @@ func TestAManifestThatRefersToNothingHere(t *testing.T) {
 			return false
 		}
 		// Everything refers to everything.
-		serve(w, manifest(artifact.MediaIndex, map[string]any{
-			"manifests": []any{descriptorOf(p), descriptorOf(sbom), descriptorOf(other)}}))
+		serve(w, artifacttest.Manifest(artifact.MediaIndex, map[string]any{
+			"manifests": []any{artifacttest.Descriptor(p), artifacttest.Descriptor(sbom), artifacttest.Descriptor(other)}}))
 		return true
 	}
 	_, listed := r.mustBuild(r.env("1.4"))

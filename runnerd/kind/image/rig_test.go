@@ -1,15 +1,12 @@
 package image
 
 import (
-	"bytes"
 	"crypto/x509"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,7 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
-	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
+	"github.com/nuon-toolkit/nuon/pkg/testbuffer"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -34,7 +31,7 @@ const (
 type rig struct {
 	t    testing.TB
 	root string
-	log  logged
+	log  testbuffer.Buffer
 
 	source *httptest.Server
 	from   *artifact.Repository // of the source, without the misbehavior
@@ -51,24 +48,6 @@ type rig struct {
 	credential job.ModuleCredential
 	asked      []string // addresses for which a credential was looked up
 	hosts      string   // that may be private
-}
-
-// logged is a log that can be read while it is written.
-type logged struct {
-	mutex sync.Mutex
-	text  bytes.Buffer
-}
-
-func (l *logged) Write(line []byte) (int, error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.text.Write(line)
-}
-
-func (l *logged) String() string {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.text.String()
 }
 
 const (
@@ -169,24 +148,7 @@ func (r *rig) mustBuild(env *job.Env) (api.BuildResult, image.Image) {
 // blob pushes bytes to the source and returns their descriptor.
 func (r *rig) blob(media string, content []byte) map[string]any {
 	r.t.Helper()
-	b := artifact.Blob{Digest: sha256digest.Of(content), Size: int64(len(content))}
-	there, err := r.from.HasBlob(r.t.Context(), b)
-	r.must(err)
-	if !there {
-		r.must(r.from.PutBlob(r.t.Context(), b, bytes.NewReader(content)))
-	}
-	return map[string]any{"mediaType": media, "digest": b.Digest, "size": b.Size}
-}
-
-// manifest returns a manifest with these keys.
-func manifest(media string, keys map[string]any) artifact.RawManifest {
-	keys["schemaVersion"], keys["mediaType"] = 2, media
-	content, _ := json.Marshal(keys) // plain values always encode
-	return artifact.RawManifest{Digest: sha256digest.Of(content), MediaType: media, Content: content}
-}
-
-func descriptorOf(m artifact.RawManifest) map[string]any {
-	return map[string]any{"mediaType": m.MediaType, "digest": m.Digest, "size": len(m.Content)}
+	return artifacttest.PutBlob(r.t, r.from, media, content)
 }
 
 // platform pushes an image for one platform with a layer of size random bytes.
@@ -196,7 +158,7 @@ func (r *rig) platform(architecture string, size int) artifact.RawManifest {
 	seed := [32]byte{}
 	copy(seed[:], architecture)
 	_, _ = rand.NewChaCha8(seed).Read(layer) // never fails
-	m := manifest(artifact.MediaImageManifest, map[string]any{
+	m := artifacttest.Manifest(artifact.MediaImageManifest, map[string]any{
 		"config": r.blob(mediaConfig, []byte(fmt.Sprintf(`{"os":"linux","architecture":%q}`, architecture))),
 		"layers": []any{r.blob(mediaLayer, layer)},
 	})
@@ -209,9 +171,9 @@ func (r *rig) index(tag string, platforms ...artifact.RawManifest) artifact.RawM
 	r.t.Helper()
 	var all []any
 	for _, p := range platforms {
-		all = append(all, descriptorOf(p))
+		all = append(all, artifacttest.Descriptor(p))
 	}
-	m := manifest(artifact.MediaIndex, map[string]any{"manifests": all, "annotations": map[string]string{"by": "acme"}})
+	m := artifacttest.Manifest(artifact.MediaIndex, map[string]any{"manifests": all, "annotations": map[string]string{"by": "acme"}})
 	r.must(r.from.PutTag(r.t.Context(), m, tag))
 	return m
 }
@@ -219,10 +181,10 @@ func (r *rig) index(tag string, platforms ...artifact.RawManifest) artifact.RawM
 // attach pushes a manifest that refers to another.
 func (r *rig) attach(subject artifact.RawManifest, content string) artifact.RawManifest {
 	r.t.Helper()
-	m := manifest(artifact.MediaImageManifest, map[string]any{
+	m := artifacttest.Manifest(artifact.MediaImageManifest, map[string]any{
 		"artifactType": "application/vnd.example." + content,
 		"config":       r.blob("application/vnd.oci.empty.v1+json", []byte("{}")),
-		"layers":       []any{r.blob("text/plain", []byte(content))}, "subject": descriptorOf(subject),
+		"layers":       []any{r.blob("text/plain", []byte(content))}, "subject": artifacttest.Descriptor(subject),
 	})
 	r.must(r.from.PutRawManifest(r.t.Context(), m))
 	return m

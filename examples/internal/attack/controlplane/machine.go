@@ -13,13 +13,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/testbuffer"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
 )
 
@@ -49,29 +49,9 @@ type Machine struct {
 
 	dir     string // of the runner
 	runner  *exec.Cmd
-	output  lockedBuffer
+	output  testbuffer.Buffer
 	ended   chan struct{}
 	closers []func() error
-}
-
-// lockedBuffer is a buffer for a program's output that is safe for concurrent use.
-type lockedBuffer struct {
-	mutex sync.Mutex
-	text  bytes.Buffer
-}
-
-// Write appends.
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.text.Write(p)
-}
-
-// String returns the content.
-func (b *lockedBuffer) String() string {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.text.String()
 }
 
 // NewMachine starts a plane, a registry and the runnerd of bin, below dir, and waits until the
