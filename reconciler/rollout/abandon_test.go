@@ -49,7 +49,7 @@ func TestAnAbandonedComponentStartsFromNothing(t *testing.T) {
 		t.Errorf("web reads the outputs of network, and its reason is %q", reason)
 	}
 	if _, reason := w.component("network"); !strings.Contains(reason,
-		"abandoned by alice: the disk burnt; what exists of it is not known") {
+		"abandoned by alice: the disk burnt; what exists of it is unknown") {
 		t.Errorf("who is to approve reads %q", reason)
 	}
 	w.want(w.runJobs(), "[plan network]")

@@ -59,7 +59,7 @@ func TestAPinnedInstallStaysAtItsRelease(t *testing.T) {
 	must(t, w.pin(1))
 	w.queue()
 	if status, reason := w.component("cache"); status != "behind" ||
-		!strings.Contains(reason, "cache is no part of release 1, at which the install is pinned") {
+		!strings.Contains(reason, "cache is not part of release 1, to which the install is pinned") {
 		t.Errorf("cache is %s: %s", status, reason)
 	}
 	w.want(w.workflows()[len(w.workflows())-2:], "[deploy running teardown running]")

@@ -235,7 +235,7 @@ func TestDesire(t *testing.T) {
 		{"what needs one that was torn down", func(s *snapshot) { s.components["network"].row.TornDown = true }, with(
 			"network", "stuck: web, which needs it, still exists", "web", "stuck: network, which is torn down")},
 		{"pinned: what is no part of that release", func(s *snapshot) { s.pin(3); s.components["metrics"].config = nil },
-			with("metrics", "behind: metrics is no part of release 3, at which the install is pinned")},
+			with("metrics", "behind: metrics is not part of release 3, to which the install is pinned")},
 		{"an install that is to be gone", func(s *snapshot) { s.install.DesiredPresence = "absent" }, map[string]string{
 			"metrics": "behind: the install is being deprovisioned", "web": "behind: the install is being deprovisioned",
 			"network": "waits: web, which needs it, still exists",

@@ -124,7 +124,7 @@ func TestTroubleOfAnOlderReleaseIsNotTheNewOnes(t *testing.T) {
 		t.Errorf("compared with its release: %s", status)
 	}
 	v.Unresolved = true
-	if status, why := v.Status(); status != StatusBehind || why != "release 2 is about to be compared with the install" {
+	if status, why := v.Status(); status != StatusBehind || why != "the install is not compared with release 2 yet" {
 		t.Errorf("not compared yet: %s, %s", status, why)
 	}
 }
