@@ -79,7 +79,8 @@ func TestHostileImages(t *testing.T) {
 		"a digest that is a path": {func(r *rig) { tagged(r, image(r, layer(map[string]any{"digest": "../../x"}))) },
 			[]string{`"../../x", which is no digest`}},
 		"an index with layers": {func(r *rig) {
-			tagged(r, artifacttest.Manifest(artifact.MediaIndex, map[string]any{"config": layer(nil), "layers": []any{layer(nil)}}))
+			tagged(r, artifacttest.Manifest(artifact.MediaIndex,
+				map[string]any{"config": layer(nil), "layers": []any{layer(nil)}}))
 		}, []string{"is not of its type"}},
 		"a manifest of an old form": {func(r *rig) {
 			m := artifacttest.Manifest("application/vnd.docker.distribution.manifest.v1+json", map[string]any{})

@@ -173,7 +173,8 @@ func (r *rig) index(tag string, platforms ...artifact.RawManifest) artifact.RawM
 	for _, p := range platforms {
 		all = append(all, artifacttest.Descriptor(p))
 	}
-	m := artifacttest.Manifest(artifact.MediaIndex, map[string]any{"manifests": all, "annotations": map[string]string{"by": "acme"}})
+	m := artifacttest.Manifest(artifact.MediaIndex,
+		map[string]any{"manifests": all, "annotations": map[string]string{"by": "acme"}})
 	r.must(r.from.PutTag(r.t.Context(), m, tag))
 	return m
 }
