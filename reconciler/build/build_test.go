@@ -524,7 +524,7 @@ func TestBuildsGoToARunnerThatIsThere(t *testing.T) {
 			return err
 		}
 		_, err = tx.SetRunnerKey(ctx, store.SetRunnerKeyParams{
-			OrgID: b.org, ID: there.ID, KeyHash: []byte("k"), Capacity: 1,
+			OrgID: b.org, ID: there.ID, KeyHash: []byte("k"), Capacity: 1, Identity: []byte("{}"),
 		})
 		return err
 	})

@@ -64,7 +64,7 @@ func TestBuildsAreSpread(t *testing.T) {
 				return err
 			}
 			if _, err = tx.SetRunnerKey(ctx, store.SetRunnerKeyParams{
-				OrgID: b.org, ID: runner.ID, KeyHash: []byte(name), Capacity: 2,
+				OrgID: b.org, ID: runner.ID, KeyHash: []byte(name), Capacity: 2, Identity: []byte("{}"),
 			}); err != nil {
 				return err
 			}

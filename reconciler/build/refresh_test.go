@@ -247,7 +247,7 @@ func TestRefreshThatFails(t *testing.T) {
 	}{
 		"not resolved": {api.JobResult{Status: api.JobResultStatusFailed, Error: "the registry is down"}, false,
 			"web: the registry is down"},
-		"nonsense": {resolved(api.ResolvedModule{Key: "../x"}), false, "web: the runner reported a wrong"},
+		"nonsense": {resolved(api.ResolvedModule{Key: "../x"}), false, "web: the runner reported an invalid"},
 		"nothing":  {resolved(), false, "web: the runner reported"},
 		"other code": {resolved(vpc("1.1.0", "b")), true,
 			"web: another push changed what it is built from in the meantime"},
