@@ -39,9 +39,10 @@ type rig struct {
 	answer   func(w http.ResponseWriter, r *http.Request) bool
 	requests atomic.Int64 // to the source
 
-	vendor *httptest.Server
-	stored atomic.Int64 // bytes of blobs that the vendor's registry got
-	mounts atomic.Int64 // requests to mount a blob
+	vendor  *httptest.Server
+	stored  atomic.Int64 // bytes of blobs that the vendor's registry got
+	mounts  atomic.Int64 // requests to mount a blob
+	pending atomic.Int64 // requests that the vendor's registry has not answered yet
 	// refuse, if set, handles a request to the vendor's registry when it returns true.
 	refuse func(w http.ResponseWriter, r *http.Request) bool
 
@@ -71,6 +72,8 @@ func newRig(t testing.TB) *rig {
 	r.from = r.open(plain, sourceName)
 	stored := artifacttest.Handler(t.TempDir())
 	r.vendor = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		r.pending.Add(1)
+		defer r.pending.Add(-1)
 		if request.Method == http.MethodPut && strings.Contains(request.URL.Path, "/blobs/") {
 			r.stored.Add(max(request.ContentLength, 0))
 		}
