@@ -1,12 +1,10 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,16 +12,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files again")
 
 // TestTexts compares testdata/texts.golden with the texts that the commands print: table
 // headers, errors, and messages. The file exists to be read from top to bottom; the help
 // is in docs/cli.md.
 func TestTexts(t *testing.T) {
-	const golden = "testdata/texts.golden"
 	var b strings.Builder
 	b.WriteString("What the commands print, by package: table headers, errors, other texts. " +
 		"See docs/cli.md for the help.\n")
@@ -34,21 +29,7 @@ func TestTexts(t *testing.T) {
 	for _, dir := range append([]string{"."}, dirs...) {
 		writeTexts(t, &b, dir)
 	}
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), b.String()); d != "" {
-		t.Errorf("%s is out of date (go test ./cli -run TestTexts -args -update):\n%s", golden, d)
-	}
+	golden.Check(t, "testdata/texts.golden", b.String())
 }
 
 // writeTexts writes the texts of the package in dir, if there is one.

@@ -87,6 +87,16 @@ func (f *secretFlags) open(ctx context.Context) (secretstore.Store, []secretsync
 	return store, requested, err
 }
 
+// openFor opens the store for one secret, and returns the secret's full name.
+func (f *secretFlags) openFor(ctx context.Context, secret string) (secretstore.Store, secretstore.Name, error) {
+	store, requested, err := f.open(ctx)
+	if err != nil {
+		return nil, secretstore.Name{}, err
+	}
+	name, err := f.nameOf(secret, requested)
+	return store, name, err
+}
+
 // nameOf returns the full name of a secret. The install is the one of --install, else the only one that asks for it.
 func (f *secretFlags) nameOf(secret string, requested []secretsync.Requested) (secretstore.Name, error) {
 	if f.install != "" {
@@ -169,11 +179,7 @@ not part of the value. What reads the secret is deployed again once the runner h
 		Example: `  runnerd secrets set smtp_password --dir /var/lib/nuon-runner
   runnerd secrets set smtp_password --install ins_06hv --kubeconfig kubeconfig < password.txt`,
 		RunE: func(command *cobra.Command, args []string) error {
-			store, requested, err := f.open(command.Context())
-			if err != nil {
-				return err
-			}
-			name, err := f.nameOf(args[0], requested)
+			store, name, err := f.openFor(command.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -221,11 +227,7 @@ func newGenerateSecret() *cobra.Command {
 		Use: "generate NAME", Args: cobra.ExactArgs(1),
 		Short: "Store a random value of 63 letters and digits",
 		RunE: func(command *cobra.Command, args []string) error {
-			store, requested, err := f.open(command.Context())
-			if err != nil {
-				return err
-			}
-			name, err := f.nameOf(args[0], requested)
+			store, name, err := f.openFor(command.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -243,11 +245,7 @@ func newDeleteSecret() *cobra.Command {
 until it is set. AWS keeps a deleted secret for 7 days, and Azure for the retention time of the vault: setting
 it again restores it.`,
 		RunE: func(command *cobra.Command, args []string) error {
-			store, requested, err := f.open(command.Context())
-			if err != nil {
-				return err
-			}
-			name, err := f.nameOf(args[0], requested)
+			store, name, err := f.openFor(command.Context(), args[0])
 			if err != nil {
 				return err
 			}

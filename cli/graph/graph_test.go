@@ -2,7 +2,6 @@ package graph
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,9 +16,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 const module = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/x\"\n"
 
@@ -92,18 +90,7 @@ func TestGolden(t *testing.T) {
 				t.Errorf("%v, %s", err, remarks)
 			}
 			file := filepath.Join("testdata", name+".golden")
-			if *update {
-				if err := os.WriteFile(file, []byte(out), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), out); diff != "" {
-				t.Error(diff)
-			}
+			golden.Check(t, file, out)
 			for line := range strings.Lines(out) {
 				if strings.HasPrefix(name, "text") && lipgloss.Width(strings.TrimSuffix(line, "\n")) > 80 {
 					t.Errorf("a line is wider than the terminal: %s", line)

@@ -2,7 +2,6 @@ package initialize
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -22,9 +21,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/style"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // repository creates a git work tree with files and makes it the current directory.
 func repository(t *testing.T, files map[string]string) string {
@@ -125,12 +123,10 @@ func TestOfARepository(t *testing.T) {
 				}
 			}
 			got.Files = append(got.Files, txtar.File{Name: "written/told", Data: []byte(told)})
-			if *update {
-				if err := os.WriteFile(name, txtar.Format(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
+			if golden.Updating() {
+				golden.Write(t, name, txtar.Format(got))
 			}
-			if d := cmp.Diff(string(txtar.Format(archive)), string(txtar.Format(got))); d != "" && !*update {
+			if d := cmp.Diff(string(txtar.Format(archive)), string(txtar.Format(got))); d != "" && !golden.Updating() {
 				t.Error(d)
 			}
 			valid(t, os.DirFS(made.Directory))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
-	"sync"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -13,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/approvals"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/review"
+	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -88,75 +87,24 @@ type asker interface {
 }
 
 // desk makes requests to the control plane on behalf of the screens. Each of its methods returns a
-// command that bubbletea runs concurrently with the screen; close cancels running commands and
-// waits for them.
+// command.
 type desk struct {
+	*screen.Commands
+
 	client  *apiclient.Client
 	options Options
-	ctx     context.Context //nolint:containedctx // the life of the program, of which each command is a part
-	cancel  context.CancelFunc
-
-	mu     sync.Mutex
-	closed bool
-	work   sync.WaitGroup
 }
 
 func newDesk(ctx context.Context, client *apiclient.Client, o Options) *desk {
-	d := &desk{client: client, options: o}
-	d.ctx, d.cancel = context.WithCancel(ctx)
-	return d
+	return &desk{screen.NewCommands(ctx), client, o}
 }
 
-func (d *desk) close() {
-	d.mu.Lock()
-	d.closed = true
-	d.mu.Unlock()
-	d.cancel()
-	d.work.Wait()
-}
-
-// start registers work that close waits for. It returns false if the desk is closed.
-func (d *desk) start() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return false
-	}
-	d.work.Add(1)
-	return true
-}
-
-// do returns a command that runs f until the desk closes or limit has passed.
-func (d *desk) do(limit time.Duration, f func(ctx context.Context) tea.Msg) tea.Cmd {
-	return func() tea.Msg {
-		if !d.start() {
-			return nil
-		}
-		defer d.work.Done()
-		ctx, cancel := context.WithTimeout(d.ctx, limit)
-		defer cancel()
-		msg := f(ctx)
-		if d.ctx.Err() != nil {
-			return nil // the screen is closing
-		}
-		return msg
-	}
-}
-
-// after returns a command that sends msg after a wait.
-func (d *desk) after(wait time.Duration, msg tea.Msg) tea.Cmd {
-	return d.do(wait, func(ctx context.Context) tea.Msg {
-		<-ctx.Done()
-		return msg
-	})
-}
-
-func (d *desk) beat() tea.Cmd { return d.after(beatEvery, beat{}) }
+func (d *desk) beat() tea.Cmd { return d.After(beatEvery, beat{}) }
 
 // again schedules the next load of a view, with jitter, so that many screens do not poll at the
 // same time. What takes long to load is loaded less often.
 func (d *desk) again(v *view, took time.Duration) tea.Cmd {
-	return d.after(max(lookEvery, resting*took)+rand.N(jitter), due{v, v.turn})
+	return d.After(max(lookEvery, resting*took)+rand.N(jitter), due{v, v.turn})
 }
 
 // load fetches what a view shows, once or, for a Follower, until it is closed.
@@ -165,9 +113,9 @@ func (d *desk) load(v *view) tea.Cmd {
 		return d.follow(v, f)
 	}
 	content := v.content
-	return d.do(patience, func(ctx context.Context) tea.Msg {
+	return d.Do(patience, func(ctx context.Context) tea.Msg {
 		store, err := content.Load(apiclient.WithoutRetries(ctx), d.client)
-		return loaded{v, store, slow(err)}
+		return loaded{v, store, screen.TimeoutError(err)}
 	})
 }
 
@@ -182,7 +130,7 @@ type change struct {
 
 // follow passes on what a Follower receives, several changes at a time if they arrive fast.
 func (d *desk) follow(v *view, f Follower) tea.Cmd {
-	ctx, cancel := context.WithCancel(d.ctx)
+	ctx, cancel := context.WithCancel(d.Context())
 	v.leave = cancel
 	changes := make(chan change, mostPushed)
 	send := func(c change) {
@@ -204,11 +152,7 @@ func (d *desk) follow(v *view, f Follower) tea.Cmd {
 		return p
 	}
 	return func() tea.Msg {
-		if !d.start() {
-			return nil
-		}
-		go func() { // reads until the view is left or nothing more will change
-			defer d.work.Done()
+		started := d.Go(func() { // reads until the view is left or nothing more will change
 			defer cancel()
 			defer close(changes)
 			err := f.Follow(ctx, d.client, page.Feed{
@@ -216,29 +160,32 @@ func (d *desk) follow(v *view, f Follower) tea.Cmd {
 				Heard: func(err error) { send(change{err: err}) },
 			})
 			send(change{err: err})
-		}()
+		})
+		if !started {
+			return nil
+		}
 		return next()
 	}
 }
 
 // add adds a change to the message.
 func (p *pushed) add(c change) {
-	if p.err = slow(c.err); c.store != nil {
+	if p.err = screen.TimeoutError(c.err); c.store != nil {
 		p.stores = append(p.stores, c.store)
 	}
 }
 
 // run runs a command of nuon.
 func (d *desk) run(line []string, then string) tea.Cmd {
-	return d.do(runWithin, func(ctx context.Context) tea.Msg {
+	return d.Do(runWithin, func(ctx context.Context) tea.Msg {
 		said, err := d.options.Run(ctx, line...)
-		return ran{quoted(line), said, then, slow(err)}
+		return ran{quoted(line), said, then, screen.TimeoutError(err)}
 	})
 }
 
 // save writes a new file into the current directory. It does not replace a file.
 func (d *desk) save(file string, content []byte) tea.Cmd {
-	return d.do(patience, func(context.Context) tea.Msg {
+	return d.Do(patience, func(context.Context) tea.Msg {
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
 			_, err = f.Write(content)
@@ -256,7 +203,7 @@ var sources = map[string]complete.Source{
 
 // names fetches the names of a kind of object.
 func (d *desk) names(kind string) tea.Cmd {
-	return d.do(patience, func(ctx context.Context) tea.Msg {
+	return d.Do(patience, func(ctx context.Context) tea.Msg {
 		names, err := sources[kind](ctx, d.client, nil)
 		return completed{kind, names, err}
 	})
@@ -264,18 +211,9 @@ func (d *desk) names(kind string) tea.Cmd {
 
 // review fetches the waiting plans that the arguments name.
 func (d *desk) review(args []string) tea.Cmd {
-	return d.do(patience, func(context.Context) tea.Msg {
-		s, err := review.Prepare(d.ctx, d.client,
+	return d.Do(patience, func(context.Context) tea.Msg {
+		s, err := review.Prepare(d.Context(), d.client,
 			func(a api.Approval) bool { return len(args) == 0 || approvals.Named(a, args...) })
-		return prepared{s, slow(err)}
+		return prepared{s, screen.TimeoutError(err)}
 	})
-}
-
-// slow turns a timeout into an error that names it; the client library only returns its context's
-// error.
-func slow(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return exitcode.With(exitcode.Unreachable, errors.New("no response from the control plane in time"))
-	}
-	return err
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
 
 // TestTheDocsShowTheScreens compares docs/terminal.md with the key map, with what the palette opens
@@ -38,15 +38,7 @@ func TestTheDocsShowTheScreens(t *testing.T) {
 	frame.WriteString("```\n\n")
 	want := between(t, string(raw), "keys", keys.String())
 	want = between(t, between(t, want, "lines", opens.String()), "frame", frame.String())
-	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if d := cmp.Diff(want, string(raw)); d != "" {
-		t.Errorf("%s is not up to date (-want +got):\n%s", file, d)
-	}
+	golden.Check(t, file, want)
 }
 
 // between replaces the text between the marks of a name.

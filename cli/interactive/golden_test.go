@@ -1,20 +1,16 @@
 package interactive
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/cli/screen"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden frames anew")
 
 var themes = map[string]*screen.Theme{
 	"dark": screen.NewTheme(true, true, screen.Dark), "light": screen.NewTheme(true, true, screen.Light),
@@ -60,18 +56,7 @@ func TestFrames(t *testing.T) {
 					got := s.View() + "\n"
 					fits(t, got, size[0], size[1])
 					file := filepath.Join("testdata", name+".txt")
-					if *update {
-						if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-							t.Fatal(err)
-						}
-					}
-					want, err := os.ReadFile(file)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if d := cmp.Diff(string(want), got); d != "" {
-						t.Errorf("the frame is another one (-want +got):\n%s", d)
-					}
+					golden.Check(t, file, got)
 				})
 			}
 		}

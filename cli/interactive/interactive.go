@@ -64,7 +64,7 @@ func Open(ctx context.Context, c *console.Console, client *apiclient.Client, o O
 		return err
 	}
 	d := newDesk(ctx, client, o)
-	defer d.close()
+	defer d.Close()
 	m := newModel(d, c.Out, t, host(client.URL), time.Now)
 	err = screen.Run(ctx, c, m, "use the commands instead: run `nuon help`", tea.WithMouseCellMotion())
 	m.closeReview()

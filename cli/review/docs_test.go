@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
 
 // TestKeysAreDescribed compares the table in docs/review.md with the key map; -update rewrites it.
@@ -30,13 +30,5 @@ func TestKeysAreDescribed(t *testing.T) {
 		table.WriteString("\n")
 	}
 	want := before + begin + "\n" + table.String() + end + after
-	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if d := cmp.Diff(want, string(raw)); d != "" {
-		t.Errorf("%s is not up to date (-want +got):\n%s", file, d)
-	}
+	golden.Check(t, file, want)
 }

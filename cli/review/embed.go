@@ -25,7 +25,7 @@ func Prepare(ctx context.Context, client *apiclient.Client, wanted func(api.Appr
 	s := &Screen{requester: newRequester(ctx, client, wanted), place: host(client.URL)}
 	s.first, _ = s.requester.list(scope{})().(listed)
 	if s.first.err != nil {
-		s.requester.close()
+		s.requester.Close()
 		return nil, s.first.err
 	}
 	return s, nil
@@ -53,6 +53,6 @@ func (s *Screen) Interrupted() bool { return s.interrupted }
 // Close ends the requests of the review. It returns the answers that were given and, if an answer
 // was being sent, an error that names it.
 func (s *Screen) Close() (Answers, error) {
-	s.requester.close()
+	s.requester.Close()
 	return Answers{s.given, s.approved}, s.unheard(0)
 }

@@ -2,9 +2,7 @@ package review
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,16 +11,14 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
 
 func init() { time.Local = time.UTC } // frames show times of day
-
-var update = flag.Bool("update", false, "write the golden frames anew")
 
 // notes is a backend that only records the requests.
 type notes struct{ asked []string }
@@ -33,7 +29,7 @@ func (n *notes) note(format string, a ...any) tea.Cmd {
 }
 func (n *notes) beat() tea.Cmd                        { return nil }
 func (n *notes) lookAgain(int) tea.Cmd                { return nil }
-func (n *notes) after(time.Duration, tea.Msg) tea.Cmd { return nil }
+func (n *notes) After(time.Duration, tea.Msg) tea.Cmd { return nil }
 func (n *notes) list(where scope) tea.Cmd             { return n.note("list %s", where.install+where.group) }
 func (n *notes) open(id string, several bool) tea.Cmd {
 	if several {
@@ -297,18 +293,7 @@ func TestFrames(t *testing.T) {
 					got := show(colors, size[0], size[1]).View() + "\n"
 					fits(t, got, size[0], size[1])
 					file := filepath.Join("testdata", name+".txt")
-					if *update {
-						if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-							t.Fatal(err)
-						}
-					}
-					want, err := os.ReadFile(file)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if d := cmp.Diff(string(want), got); d != "" {
-						t.Errorf("the frame is another one (-want +got):\n%s", d)
-					}
+					golden.Check(t, file, got)
 				})
 			}
 		}

@@ -18,7 +18,7 @@ import (
 type backend interface {
 	beat() tea.Cmd
 	lookAgain(turn int) tea.Cmd
-	after(wait time.Duration, msg tea.Msg) tea.Cmd
+	After(wait time.Duration, msg tea.Msg) tea.Cmd
 	list(where scope) tea.Cmd
 	open(id string, several bool) tea.Cmd
 	explain(plan string) tea.Cmd
@@ -352,7 +352,7 @@ func (m *model) chosen() tea.Cmd {
 	if at.read() {
 		return nil
 	}
-	return m.ask.after(restAfter, rested{at.id()})
+	return m.ask.After(restAfter, rested{at.id()})
 }
 
 // pressed handles a key.

@@ -3,19 +3,17 @@ package review
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -97,78 +95,34 @@ const (
 )
 
 // requester makes requests to the control plane on behalf of the screen. Each of its methods
-// returns a command that bubbletea runs concurrently with the screen; close cancels
-// running commands and waits for them.
+// returns a command.
 type requester struct {
+	*screen.Commands
+
 	client   *apiclient.Client
 	wanted   func(api.Approval) bool
-	patience time.Duration   // the timeout of a request
-	ctx      context.Context //nolint:containedctx // the life of the screen, of which each command is a part
-	cancel   context.CancelFunc
-
-	mu     sync.Mutex
-	closed bool
-	work   sync.WaitGroup
+	patience time.Duration // the timeout of a request
 }
 
 func newRequester(ctx context.Context, client *apiclient.Client, wanted func(api.Approval) bool) *requester {
-	d := &requester{client: client, wanted: wanted, patience: patience}
-	d.ctx, d.cancel = context.WithCancel(ctx)
-	return d
+	return &requester{screen.NewCommands(ctx), client, wanted, patience}
 }
 
-func (d *requester) close() {
-	d.mu.Lock()
-	d.closed = true
-	d.mu.Unlock()
-	d.cancel()
-	d.work.Wait()
-}
-
-// do returns a command that runs f until the requester closes or limit has passed.
-func (d *requester) do(limit time.Duration, f func(ctx context.Context) tea.Msg) tea.Cmd {
-	return func() tea.Msg {
-		d.mu.Lock()
-		if d.closed {
-			d.mu.Unlock()
-			return nil
-		}
-		d.work.Add(1)
-		d.mu.Unlock()
-		defer d.work.Done()
-		ctx, cancel := context.WithTimeout(d.ctx, limit)
-		defer cancel()
-		msg := f(ctx)
-		if d.ctx.Err() != nil {
-			return nil // the screen is closing
-		}
-		return msg
-	}
-}
-
-// after returns a command that sends msg after a wait.
-func (d *requester) after(wait time.Duration, msg tea.Msg) tea.Cmd {
-	return d.do(wait, func(ctx context.Context) tea.Msg {
-		<-ctx.Done()
-		return msg
-	})
-}
-
-func (d *requester) beat() tea.Cmd { return d.after(beatEvery, beat{}) }
+func (d *requester) beat() tea.Cmd { return d.After(beatEvery, beat{}) }
 
 // lookAgain schedules the next poll, with jitter, so that many screens do not
 // poll at the same time.
 func (d *requester) lookAgain(turn int) tea.Cmd {
-	return d.after(lookEvery+rand.N(jitter), due{turn})
+	return d.After(lookEvery+rand.N(jitter), due{turn})
 }
 
 // list fetches the waiting plans of a scope.
 func (d *requester) list(where scope) tea.Cmd {
-	return d.do(d.patience, func(ctx context.Context) tea.Msg {
+	return d.Do(d.patience, func(ctx context.Context) tea.Msg {
 		l := listed{where: where}
 		var pages int
 		l.waiting, l.totals, pages, l.err = d.waiting(ctx, where, d.wanted)
-		l.large, l.err = pages > 1, timeoutError(l.err)
+		l.large, l.err = pages > 1, screen.TimeoutError(l.err)
 		if l.err == nil && where.all() && len(l.waiting) == 0 {
 			l.busy, l.err = d.busy(ctx)
 		}
@@ -206,7 +160,7 @@ func (d *requester) waiting(ctx context.Context, where scope,
 func (d *requester) busy(ctx context.Context) ([]string, error) {
 	got, err := apiclient.Decode[api.InstallList](d.client.ListInstalls(ctx, &api.ListInstallsParams{Limit: page}))
 	if err != nil {
-		return nil, timeoutError(err)
+		return nil, screen.TimeoutError(err)
 	}
 	var lines []string
 	for _, i := range got.Items {
@@ -221,10 +175,10 @@ func (d *requester) busy(ctx context.Context) ([]string, error) {
 // open fetches a plan with its report and lays it out; for a group, with placeholders for
 // the install's own names.
 func (d *requester) open(id string, several bool) tea.Cmd {
-	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
+	return d.Do(patienceToRead, func(ctx context.Context) tea.Msg {
 		o := opened{id: id, several: several}
 		o.approval, o.err = apiclient.Decode[api.Approval](d.client.GetApproval(ctx, id))
-		if o.err = timeoutError(o.err); o.err != nil {
+		if o.err = screen.TimeoutError(o.err); o.err != nil {
 			return o
 		}
 		o.report, o.flaw = ReportOf(o.approval)
@@ -246,26 +200,17 @@ func (o *opened) lay() {
 
 // explain fetches the causes of a plan.
 func (d *requester) explain(plan string) tea.Cmd {
-	return d.do(d.patience, func(ctx context.Context) tea.Msg {
+	return d.Do(d.patience, func(ctx context.Context) tea.Msg {
 		x, err := apiclient.Decode[api.Explanation](d.client.Explain(ctx, api.ExplainParamsKindPlan, plan))
-		return explained{plan, x.Chain, timeoutError(err)}
+		return explained{plan, x.Chain, screen.TimeoutError(err)}
 	})
 }
 
 // respond sends a person's answer.
 func (d *requester) respond(id string, r api.Response) tea.Cmd {
-	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
+	return d.Do(patienceToRead, func(ctx context.Context) tea.Msg {
 		a, err := apiclient.Decode[api.Approval](d.client.RespondApproval(ctx, id, r))
 		a.Report = nil
-		return answered{id, r.Answer, a, timeoutError(err)}
+		return answered{id, r.Answer, a, screen.TimeoutError(err)}
 	})
-}
-
-// timeoutError turns a timeout into an error that names it; the client library only
-// returns its context's error.
-func timeoutError(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return exitcode.With(exitcode.Unreachable, errors.New("no response from the control plane in time"))
-	}
-	return err
 }

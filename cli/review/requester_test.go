@@ -24,7 +24,7 @@ func requesterAt(t *testing.T, handler http.Handler, wanted func(api.Approval) b
 		t.Fatal(err)
 	}
 	d := newRequester(t.Context(), client, wanted)
-	t.Cleanup(d.close)
+	t.Cleanup(d.Close)
 	return d
 }
 
@@ -96,15 +96,15 @@ func TestDeskCloses(t *testing.T) {
 	}), all)
 	ended := make(chan any, 2)
 	go func() { ended <- d.list(scope{})() }()
-	go func() { ended <- d.after(time.Hour, beat{})() }()
+	go func() { ended <- d.After(time.Hour, beat{})() }()
 	<-asked
-	d.close()
+	d.Close()
 	for range 2 {
 		if msg := <-ended; msg != nil {
 			t.Errorf("told %v", msg)
 		}
 	}
-	if msg := d.after(0, beat{})(); msg != nil {
+	if msg := d.After(0, beat{})(); msg != nil {
 		t.Errorf("told %v when it was closed", msg)
 	}
 }

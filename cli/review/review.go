@@ -44,7 +44,7 @@ func Open(ctx context.Context, c *console.Console, client *apiclient.Client,
 func openWithin(ctx context.Context, c *console.Console, client *apiclient.Client,
 	wanted func(api.Approval) bool, patience time.Duration) (Answers, error) {
 	d := newRequester(ctx, client, wanted)
-	defer d.close()
+	defer d.Close()
 	first, _ := d.list(scope{})().(listed)
 	if ctx.Err() != nil {
 		return Answers{}, exitcode.Interrupted

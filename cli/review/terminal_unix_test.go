@@ -61,7 +61,7 @@ func child() error {
 	}
 	if os.Getenv(childIs) == "bomb" {
 		d := newRequester(ctx, client, func(api.Approval) bool { return true })
-		defer d.close()
+		defer d.Close()
 		first, _ := d.list(scope{})().(listed)
 		return draw(ctx, c, bomb{newModel(d, screen.NewTheme(true, false, screen.Unknown), "test", time.Now, first)})
 	}

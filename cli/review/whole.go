@@ -8,6 +8,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -68,25 +69,25 @@ type (
 
 // workflow fetches a workflow and its waiting plans.
 func (d *requester) workflow(id, install string) tea.Cmd {
-	return d.do(d.patience, func(ctx context.Context) tea.Msg {
+	return d.Do(d.patience, func(ctx context.Context) tea.Msg {
 		p := planned{id: id}
 		if p.workflow, p.err = apiclient.Decode[api.Workflow](d.client.GetWorkflow(ctx, id)); p.err == nil {
 			p.waits, p.totals, _, p.err = d.waiting(ctx, scope{install: install},
 				func(a api.Approval) bool { return a.Workflow == id })
 		}
-		p.err = timeoutError(p.err)
+		p.err = screen.TimeoutError(p.err)
 		return p
 	})
 }
 
 // ruleOn approves a workflow as a whole.
 func (d *requester) ruleOn(w api.Workflow) tea.Cmd {
-	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
+	return d.Do(patienceToRead, func(ctx context.Context) tea.Msg {
 		now, err := apiclient.Decode[api.Workflow](d.client.SetWorkflowRule(ctx, w.ID, api.Reason{}))
 		if err != nil {
 			now = w
 		}
-		return ruled{now, timeoutError(err)}
+		return ruled{now, screen.TimeoutError(err)}
 	})
 }
 

@@ -137,7 +137,7 @@ func TestTheRequesterApprovesAWorkflow(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := newRequester(t.Context(), client, func(a api.Approval) bool { return a.Component == "metrics" })
-	defer d.close()
+	defer d.Close()
 	got, _ := d.workflow("wfl_1", "ins_helloacme")().(planned)
 	var names []string
 	for _, a := range got.waits {

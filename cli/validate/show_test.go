@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,9 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // mistakes returns an app with one example of each kind of diagnostic that is hard to display.
 func mistakes(t *testing.T) string {
@@ -46,7 +44,7 @@ func TestTerminal(t *testing.T) {
 		if exitcode.CodeOf(err) != exitcode.Usage {
 			t.Errorf("ended with %v", err)
 		}
-		golden(t, name, out)
+		golden.Check(t, filepath.Join("testdata", name+".golden"), out)
 		if strings.Contains(out, "planted-secret") || strings.Contains(out, "\x1b") {
 			t.Errorf("shows what nobody should see:\n%q", out)
 		}
@@ -73,23 +71,6 @@ func uncolored(s string) string {
 		plain.WriteString(part)
 	}
 	return strings.Join(strings.Fields(plain.String()), " ")
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s: %s", name, diff)
-	}
 }
 
 // TestLinksAreNotShown checks that source lines are shown only of files within the

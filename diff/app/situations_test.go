@@ -2,9 +2,7 @@ package app_test
 
 import (
 	"bytes"
-	"flag"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,9 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/gittree"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // base returns the config that every situation changes.
 func base(t *testing.T) map[string]string {
@@ -119,7 +116,7 @@ func TestSituations(t *testing.T) {
 			if strings.Contains(got.String(), "planted") {
 				t.Errorf("a planted secret is shown:\n%s", got.String())
 			}
-			golden(t, file, a, got.Bytes())
+			checkWanted(t, file, a, got.Bytes())
 		})
 	}
 	for _, rule := range app.Rules() {
@@ -129,18 +126,17 @@ func TestSituations(t *testing.T) {
 	}
 }
 
-func golden(t *testing.T, file string, a *txtar.Archive, got []byte) {
+// checkWanted compares a report with the one that a file of a situation ends with.
+func checkWanted(t *testing.T, file string, a *txtar.Archive, got []byte) {
 	t.Helper()
 	last := len(a.Files) - 1
 	if a.Files[last].Name != "want.txt" {
 		a.Files = append(a.Files, txtar.File{Name: "want.txt"})
 		last++
 	}
-	if *update {
+	if golden.Updating() {
 		a.Files[last].Data = got
-		if err := os.WriteFile(file, txtar.Format(a), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		golden.Write(t, file, txtar.Format(a))
 		return
 	}
 	if d := cmp.Diff(string(a.Files[last].Data), string(got)); d != "" {

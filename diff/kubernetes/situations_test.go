@@ -2,8 +2,6 @@ package kubernetes_test
 
 import (
 	"bytes"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,9 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestSituations compares the rendered text with the expected one, in situations that
 // users complain about. The comment at the top of each file describes the complaint.
@@ -59,7 +56,7 @@ func situation(t *testing.T, name string) {
 	if err := terminal.Render(&got, report, terminal.Options{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
-	if *update {
+	if golden.Updating() {
 		write(t, name, archive, got.Bytes())
 		return
 	}
@@ -78,9 +75,7 @@ func write(t *testing.T, name string, archive *txtar.Archive, want []byte) {
 		}
 	}
 	archive.Files = append(kept, txtar.File{Name: "want.txt", Data: want})
-	if err := os.WriteFile(name, txtar.Format(archive), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	golden.Write(t, name, txtar.Format(archive))
 }
 
 func source(name string, data []byte) []manifest.Source {

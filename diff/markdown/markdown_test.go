@@ -1,22 +1,18 @@
 package markdown_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/sample"
 	"github.com/nuon-toolkit/nuon/diff/markdown"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden file anew")
 
 func render(t interface{ Fatal(...any) }, r *diff.Report, o markdown.Options) string {
 	var b strings.Builder
@@ -32,19 +28,7 @@ func text(s string) diff.ShownValue { return diff.ShownValue{Text: s, Type: diff
 func TestGolden(t *testing.T) {
 	const file = "testdata/release.md"
 	got := render(t, sample.Release(), markdown.Options{})
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s is different (-golden +now):\n%s", file, d)
-	}
+	golden.Check(t, file, got)
 }
 
 // many returns a report of n changes that destroy and n that update, all different, with details.

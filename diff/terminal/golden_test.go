@@ -1,18 +1,13 @@
 package terminal_test
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/nuon-toolkit/nuon/diff/internal/sample"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestGolden renders the same release at the widths that change its layout.
 func TestGolden(t *testing.T) {
@@ -31,19 +26,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, file := render(t, r, o), filepath.Join("testdata", name)
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got); d != "" {
-				t.Errorf("%s is different (-golden +now):\n%s", file, d)
-			}
+			golden.Check(t, file, got)
 		})
 	}
 }

@@ -3,7 +3,6 @@ package terraform_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,10 +17,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/markdown"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/diff/terraform"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestRealPlans runs the real Terraform over small modules, from before.tf to a plan of after.tf,
 // and compares every rendering with its golden file.
@@ -33,7 +31,7 @@ func TestRealPlans(t *testing.T) {
 	for _, dir := range modules {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
-			golden(t, filepath.Base(dir), stableIDs(planOf(t, dir)))
+			checkGolden(t, filepath.Base(dir), stableIDs(planOf(t, dir)))
 		})
 	}
 }
@@ -50,14 +48,14 @@ func TestRarePlans(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			golden(t, strings.TrimSuffix(filepath.Base(file), ".json"), data)
+			checkGolden(t, strings.TrimSuffix(filepath.Base(file), ".json"), data)
 		})
 	}
 }
 
-// golden compares all renderings of a plan with golden files, and checks what must hold for any
+// checkGolden compares all renderings of a plan with golden files, and checks what must hold for any
 // plan.
-func golden(t *testing.T, name string, plan []byte) {
+func checkGolden(t *testing.T, name string, plan []byte) {
 	t.Helper()
 	r, err := terraform.Report(bytes.NewReader(plan), terraform.Options{})
 	if err != nil {
@@ -68,23 +66,7 @@ func golden(t *testing.T, name string, plan []byte) {
 		if strings.Contains(text, "planted") {
 			t.Errorf("a planted secret is in the %s rendering:\n%s", ext, text)
 		}
-		file := filepath.Join("testdata", "golden", name+"."+ext)
-		if *update {
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatalf("%v; run the tests with -update and read what they write", err)
-		}
-		if d := cmp.Diff(string(want), text); d != "" {
-			t.Errorf("%s is different (-golden +now):\n%s", file, d)
-		}
+		golden.Check(t, filepath.Join("testdata", "golden", name+"."+ext), text)
 	}
 }
 

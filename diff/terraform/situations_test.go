@@ -2,7 +2,6 @@ package terraform_test
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/diff/terraform"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
 
 // situations returns the plans of testdata/situations, each with a sentence about what users
@@ -51,11 +51,9 @@ func TestSituations(t *testing.T) {
 			if err := terminal.Render(&got, r, terminal.Options{Width: 100}); err != nil {
 				t.Fatal(err)
 			}
-			if *update {
+			if golden.Updating() {
 				a.Files[1].Data = got.Bytes()
-				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				golden.Write(t, file, txtar.Format(a))
 				return
 			}
 			if d := cmp.Diff(string(a.Files[1].Data), got.String()); d != "" {

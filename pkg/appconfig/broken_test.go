@@ -1,7 +1,6 @@
 package appconfig
 
 import (
-	"flag"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,9 +13,8 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
-
-var update = flag.Bool("update", false, "write what is said of the broken configs into their files")
 
 // minBroken is the minimum number of broken configs, so that the table cannot shrink unnoticed.
 const minBroken = 100
@@ -48,11 +46,9 @@ func TestBroken(t *testing.T) {
 			checkTold(t, dir, found)
 			got := told(found, idle)
 			last := &broken.Files[len(broken.Files)-1]
-			if *update && got != string(last.Data) {
+			if golden.Updating() && got != string(last.Data) {
 				last.Data = []byte(got)
-				if err := os.WriteFile(file, txtar.Format(broken), 0o644); err != nil { //nolint:gosec // it is a file of the repository
-					t.Fatal(err)
-				}
+				golden.Write(t, file, txtar.Format(broken))
 			}
 			if want := string(last.Data); got != want {
 				t.Errorf("says, with + what nobody wanted and - what is missing:\n%s", changedLines(want, got))

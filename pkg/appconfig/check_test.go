@@ -3,7 +3,6 @@ package appconfig
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
 
 // ledger returns the app of testdata/base.txtar with files added or replaced.
@@ -112,7 +113,6 @@ func TestRightConfigs(t *testing.T) {
 // TestWrongConfigs: errors that testdata/broken does not cover, with their diagnostics in
 // testdata/checks.golden.
 func TestWrongConfigs(t *testing.T) {
-	const golden = "testdata/checks.golden"
 	wrong := map[string]files{
 		"reserved names": {
 			"components/a.toml": strings.Replace(extraModule, `"extra"`, `"sandbox"`, 1),
@@ -179,18 +179,7 @@ func TestWrongConfigs(t *testing.T) {
 		checkTold(t, dir, found)
 		fmt.Fprintf(&got, "== %s\n%s", name, told(found, false))
 	}
-	if *update {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil { //nolint:gosec // it is a file of the repository
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
-		t.Error(diff)
-	}
+	golden.Check(t, "testdata/checks.golden", got.String())
 	if strings.Contains(got.String(), "hunter2") {
 		t.Error("a password is told")
 	}

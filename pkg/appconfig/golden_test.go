@@ -8,22 +8,24 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
 
-// golden has the expected diagnostics of several configs, by name. -update writes the actual ones.
-type golden struct {
+// goldens has the expected diagnostics of several configs, by name. -update writes the actual ones.
+type goldens struct {
 	file string
 	told map[string]string
 }
 
-func goldenOf(t *testing.T, file string) *golden {
+func goldensOf(t *testing.T, file string) *goldens {
 	t.Helper()
-	g := &golden{file, map[string]string{}}
+	g := &goldens{file, map[string]string{}}
 	archive, err := txtar.ParseFile(file)
-	if err != nil && !*update {
+	if err != nil && !golden.Updating() {
 		t.Fatal(err)
 	}
-	if *update {
+	if golden.Updating() {
 		t.Cleanup(func() { g.write(t) })
 		return g
 	}
@@ -33,13 +35,13 @@ func goldenOf(t *testing.T, file string) *golden {
 	return g
 }
 
-func (g *golden) check(t *testing.T, name string, found Diagnostics) {
+func (g *goldens) check(t *testing.T, name string, found Diagnostics) {
 	t.Helper()
 	got := found.String()
 	if got != "" {
 		got += "\n"
 	}
-	if *update {
+	if golden.Updating() {
 		g.told[name] = got
 		return
 	}
@@ -52,7 +54,7 @@ func (g *golden) check(t *testing.T, name string, found Diagnostics) {
 	}
 }
 
-func (g *golden) write(t *testing.T) {
+func (g *goldens) write(t *testing.T) {
 	archive := &txtar.Archive{}
 	for name, told := range g.told {
 		archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(told)})

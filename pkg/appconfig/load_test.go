@@ -194,7 +194,7 @@ func plainComponent(name string) Component {
 // TestDiagnostics adds files to a valid config. testdata/diagnostics.txtar has the expected
 // diagnostics.
 func TestDiagnostics(t *testing.T) {
-	told := goldenOf(t, "testdata/diagnostics.txtar")
+	told := goldensOf(t, "testdata/diagnostics.txtar")
 	for name, added := range map[string]files{
 		"broken TOML": {"inputs.toml": "[[group]]\nname = \n"},
 		"a key twice": {"metadata.toml": "version='v2'\nversion='v2'\n"},

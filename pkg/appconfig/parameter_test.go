@@ -43,7 +43,7 @@ default = "false"
 }
 
 func TestBadActionInputs(t *testing.T) {
-	told := goldenOf(t, "testdata/action_inputs.txtar")
+	told := goldensOf(t, "testdata/action_inputs.txtar")
 	for name, declared := range map[string]string{
 		"types and defaults": "[[inputs]]\nname='a'\ntype='strin'\n[[inputs]]\nname='b'\ntype='number'\ndefault='x'\n" +
 			"[[inputs]]\nname='c'\ntype='list'\n[[inputs]]\nname='d'\ntype='json'\ndefault=''\n",

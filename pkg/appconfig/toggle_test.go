@@ -14,7 +14,7 @@ func TestToggles(t *testing.T) {
 	install := func(toggles string) files {
 		return files{"installs/east.toml": "name = 'east'\n[component_toggles]\n" + toggles}
 	}
-	told := goldenOf(t, "testdata/toggles.txtar")
+	told := goldensOf(t, "testdata/toggles.txtar")
 	for name, added := range map[string]files{
 		"nothing needs what is off": base,
 		"what is off may need what is on": {"components/b.toml": moduleFile("b", off+

@@ -1,18 +1,15 @@
 package workflow
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"text/template"
 
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 )
-
-var update = flag.Bool("update", false, "write docs/states.md")
 
 // diagram draws a life cycle from its table.
 func diagram[S ~string](first S, table transitions[S]) string {
@@ -84,21 +81,5 @@ func TestTheDocsShowTheTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := rendered.String()
-	path := filepath.Join("..", "..", "docs", "states.md")
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Errorf("%s does not show the tables of lifecycle.go; update it with: go test ./reconciler/workflow -update", path)
-	}
+	golden.Check(t, filepath.Join("..", "..", "docs", "states.md"), rendered.String())
 }

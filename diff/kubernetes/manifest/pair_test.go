@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
 
 // TestWhatIsLeftOut checks what Pair leaves of each archive's "before" and
@@ -30,11 +31,9 @@ func TestWhatIsLeftOut(t *testing.T) {
 			if ok {
 				got = numbered(string(pair.sides[0].restText()) + "===\n" + string(pair.sides[1].restText()))
 			}
-			if *update {
+			if golden.Updating() {
 				archive.Files = append(archive.Files[:2:2], txtar.File{Name: "left", Data: []byte(got)})
-				if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				golden.Write(t, name, txtar.Format(archive))
 				return
 			}
 			if d := cmp.Diff(string(archive.Files[2].Data), got); d != "" {

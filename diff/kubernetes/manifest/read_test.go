@@ -1,9 +1,7 @@
 package manifest
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,9 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestRead reads each archive's files, in which names in angle brackets
 // replace invisible characters, and compares with its file "want".
@@ -39,11 +36,9 @@ func TestRead(t *testing.T) {
 				sources = append(sources, Source{Name: visible.Replace(f.Name), Data: []byte(visible.Replace(string(f.Data)))})
 			}
 			got := told(sources)
-			if *update {
+			if golden.Updating() {
 				archive.Files = append(archive.Files[:len(sources):len(sources)], txtar.File{Name: "want", Data: []byte(got)})
-				if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				golden.Write(t, name, txtar.Format(archive))
 				return
 			}
 			if d := cmp.Diff(want, got); d != "" {

@@ -1,16 +1,12 @@
 package journeys_test
 
 import (
-	"flag"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
-
-var update = flag.Bool("update", false, "write what the commands of docs/tour.md print into it")
 
 // TestTour pastes the blocks of docs/tour.md into a terminal, and compares the output of each
 // command with the page. Values that differ each time (ids, times, places) are normalized on both
@@ -31,13 +27,7 @@ func TestTour(t *testing.T) {
 		end = b.to
 	}
 	seen.WriteString(page[end:])
-	if *update {
-		if err := os.WriteFile(file, []byte(seen.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if d := cmp.Diff(page, seen.String()); d != "" {
-		t.Errorf("the tour goes otherwise than %s says (go test -update):\n%s", file, d)
-	}
+	golden.Check(t, file, seen.String())
 }
 
 // question matches the prompt of a command that approves; the terminal does not echo the answer.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
@@ -49,7 +50,7 @@ func TestPicturesOfTheDocs(t *testing.T) {
 				t.Errorf("no page shows %s", file)
 			}
 			s.out = filepath.Join(t.TempDir(), file)
-			if *update {
+			if golden.Updating() {
 				s.out = filepath.Join(folder, file)
 			}
 			if err := run(t.Context(), s, commandOf(nuon, words, s.theme)); err != nil {

@@ -3,19 +3,15 @@ package main
 import (
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
-
-var update = flag.Bool("update", false, "write the golden pictures anew")
 
 // shown has an example of everything that a picture can show.
 const shown = "  \x1b[1;31m1 to destroy\x1b[0m, \x1b[1;7;33m1 security change\x1b[0m\r\n" +
@@ -27,19 +23,7 @@ func TestGolden(t *testing.T) {
 	for name, colors := range themes {
 		file := filepath.Join("testdata", name+".svg")
 		got := draw(emulate(shown, 60, 0), 60, colors)
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(string(want), got); d != "" {
-			t.Errorf("%s is different (-golden +now):\n%s", file, d)
-		}
+		golden.Check(t, file, got)
 	}
 }
 

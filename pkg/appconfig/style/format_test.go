@@ -2,7 +2,6 @@ package style
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,10 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestGolden: each pair of files is a text and its formatted form, and formatting that changes
 // nothing.
@@ -33,7 +31,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if *update {
+			if golden.Updating() {
 				to.Data = got
 			}
 			if d := cmp.Diff(string(to.Data), string(got)); d != "" {
@@ -42,10 +40,8 @@ func TestGolden(t *testing.T) {
 			check(t, from.Data)
 		})
 	}
-	if *update {
-		if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if golden.Updating() {
+		golden.Write(t, file, txtar.Format(archive))
 	}
 }
 

@@ -2,17 +2,12 @@ package sarif
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 func found() diagnostic.Diagnostics {
 	return diagnostic.Diagnostics{
@@ -40,21 +35,7 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	const file = "testdata/golden.sarif.json"
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, append(got, '\n'), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)+"\n"); diff != "" {
-		t.Error(diff)
-	}
+	golden.Check(t, file, string(got)+"\n")
 }
 
 // TestFingerprints checks that fingerprints do not change when lines move, and that they are

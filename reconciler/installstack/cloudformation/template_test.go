@@ -3,7 +3,6 @@ package cloudformation_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/cloudformation"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/stacktest"
@@ -29,8 +29,6 @@ var (
 	expected = regexp.MustCompile("cloud account|cannot be rendered|control character")
 	roleName = regexp.MustCompile(`^[\w+=,.@-]{1,64}$`)
 )
-
-var update = flag.Bool("update", false, "write the golden file anew")
 
 func render(t testing.TB, stack *installstack.Stack) []byte {
 	t.Helper()
@@ -82,16 +80,8 @@ func parse(t testing.TB, raw []byte) template {
 
 // TestGolden compares the template of a stack with everything with the one that was reviewed.
 func TestGolden(t *testing.T) {
-	got := render(t, stacktest.Stack(t, stacktest.App("aws"), stacktest.Facts()))
-	if *update {
-		if err := os.WriteFile("testdata/template.json", got, 0o644); err != nil { //nolint:gosec // a file of the repository
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile("testdata/template.json")
-	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("the template is not that of testdata/template.json (-args -update writes it): %v", err)
-	}
+	golden.Check(t, "testdata/template.json",
+		string(render(t, stacktest.Stack(t, stacktest.App("aws"), stacktest.Facts()))))
 }
 
 // structure checks that all names of a template lead somewhere.

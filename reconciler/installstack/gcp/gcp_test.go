@@ -1,8 +1,6 @@
 package gcp_test
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,12 +13,11 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"pgregory.net/rapid"
 
+	"github.com/nuon-toolkit/nuon/pkg/golden"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/gcp"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/stacktest"
 )
-
-var update = flag.Bool("update", false, "write the golden file anew")
 
 // stack returns the stack of the app of stacktest.
 func stack(t testing.TB) *installstack.Stack {
@@ -45,16 +42,7 @@ func render(t testing.TB, s *installstack.Stack) map[string]string {
 
 // TestGolden compares install.tf of a stack with everything with the one that was reviewed.
 func TestGolden(t *testing.T) {
-	got := render(t, stack(t))["install.tf"]
-	if *update {
-		if err := os.WriteFile("testdata/install.tf", []byte(got), 0o644); err != nil { //nolint:gosec // of the repository
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile("testdata/install.tf")
-	if err != nil || !bytes.Equal([]byte(got), want) {
-		t.Errorf("install.tf is not that of testdata (-args -update writes it): %v", err)
-	}
+	golden.Check(t, "testdata/install.tf", render(t, stack(t))["install.tf"])
 }
 
 // TestFormat checks that Terraform finds all files formatted.

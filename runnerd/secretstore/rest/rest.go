@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/runnerd/secretstore"
 )
 
@@ -73,7 +74,7 @@ func (c *Client) Call(ctx context.Context, method, address string, body, answer 
 			return errors.New("encode the request")
 		}
 	}
-	pause, renew := c.FirstPause, false
+	pauses, renew := backoff.Backoff{First: c.FirstPause, Max: maxPause}, false
 	for attempt := 1; ; attempt++ {
 		content, wait, err := c.try(ctx, method, address, encoded, renew)
 		if err == nil {
@@ -91,14 +92,9 @@ func (c *Client) Call(ctx context.Context, method, address string, body, answer 
 		default:
 			return err
 		}
-		timer := time.NewTimer(min(max(pause, wait), maxPause))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !backoff.Pause(ctx, min(max(pauses.Next(), wait), maxPause)) {
 			return errors.Join(err, ctx.Err())
-		case <-timer.C:
 		}
-		pause *= 2
 	}
 }
 
