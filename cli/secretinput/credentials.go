@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,14 +22,15 @@ import (
 
 // NewCredentials returns the command `nuon credentials`.
 func NewCredentials(e *cmdenv.Env) *cobra.Command {
-	c := &cobra.Command{Use: "credentials", Short: "Manage tokens for private git repositories, modules and images"}
+	c := &cobra.Command{Use: "credentials",
+		Short: "Manage tokens for private git repositories, modules, images and charts"}
 	c.AddCommand(newCreateCredential(e), newListCredentials(e), newUpdateCredential(e), newDeleteCredential(e))
 	return c
 }
 
 func newCreateCredential(e *cmdenv.Env) *cobra.Command {
 	var username, from string
-	var repositories, modules, images []string
+	var repositories, modules, images, charts []string
 	c := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Store a token for https:// repositories, sealed to the control plane's key",
@@ -39,7 +41,8 @@ func newCreateCredential(e *cmdenv.Env) *cobra.Command {
   nuon credentials create github --from @token.txt --repository 'https://github.com/acme/*'
   nuon credentials create registry --from env:TF_TOKEN --module https://app.terraform.io
   nuon credentials create modules --from @id_ed25519 --module 'ssh://git@github.com/acme/*'
-  nuon credentials create ghcr --username acme-bot --from env:GHCR_TOKEN --image 'ghcr.io/acme/*'`,
+  nuon credentials create ghcr --username acme-bot --from env:GHCR_TOKEN --image 'ghcr.io/acme/*'
+  nuon credentials create charts --username acme-bot --from @token.txt --chart https://charts.acme.example`,
 		Long: `Store a token for https:// repositories, sealed to the control plane's key.
 
 The token is sent only to the repositories in --repository: the URL of a repository, or
@@ -52,7 +55,11 @@ these addresses.
 
 With --image, builds of container images use the credential as user name and password for a registry:
 HOST for all of its images, HOST/PATH for one, or HOST/PATH/* for those below a path. Write Docker Hub
-as docker.io. Such an address is listed, and removed, as oci://HOST/PATH.`,
+as docker.io. Such an address is listed, and removed, as oci://HOST/PATH.
+
+With --chart, builds of charts use the credential as user name and password for a chart repository, and
+for what is below it: its address as in repo_url, https:// or oci://. Such an address is listed, and
+removed, with /* at its end.`,
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			secret, err := Read(ctx, e.Console, "token for "+args[0], from)
 			if err != nil {
@@ -68,7 +75,7 @@ as docker.io. Such an address is listed, and removed, as oci://HOST/PATH.`,
 			}
 			made, err := apiclient.Decode[api.Credential](client.CreateCredential(ctx,
 				api.NewCredential{Name: args[0], Username: username, Password: sealed, Repositories: repositories,
-					Modules: append(modules, imagePatterns(images)...)}))
+					Modules: slices.Concat(modules, imagePatterns(images), chartPatterns(charts))}))
 			if err != nil {
 				return err
 			}
@@ -88,6 +95,8 @@ as docker.io. Such an address is listed, and removed, as oci://HOST/PATH.`,
 		"https://host of a registry, the URL of a repository, or https://host/owner/* (repeatable)")
 	c.Flags().StringArrayVar(&images, "image", nil,
 		"`ADDRESS` of images that builds may use it for: HOST, HOST/PATH or HOST/PATH/* (repeatable)")
+	c.Flags().StringArrayVar(&charts, "chart", nil,
+		"`URL` of a chart repository that builds may use it for (repeatable)")
 	return c
 }
 
@@ -103,9 +112,19 @@ func imagePatterns(addresses []string) []string {
 	return patterns
 }
 
+// chartPatterns returns the addresses of chart repositories in the form in which credentials name all
+// that is below them.
+func chartPatterns(addresses []string) []string {
+	var patterns []string
+	for _, address := range addresses {
+		patterns = append(patterns, strings.TrimSuffix(strings.TrimRight(address, "/"), "/*")+"/*")
+	}
+	return patterns
+}
+
 func newListCredentials(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.Credential]{
-		Header: []string{"NAME", "USER", "REPOSITORIES", "MODULES AND IMAGES", "CREATED"},
+		Header: []string{"NAME", "USER", "REPOSITORIES", "MODULES, IMAGES, CHARTS", "CREATED"},
 		Row: func(k api.Credential) []string {
 			return []string{k.Name, k.Username, strings.Join(k.Repositories, ", "), strings.Join(k.Modules, ", "),
 				k.CreatedAt.Local().Format(time.DateOnly)}
@@ -123,7 +142,7 @@ func newListCredentials(e *cmdenv.Env) *cobra.Command {
 
 func newUpdateCredential(e *cmdenv.Env) *cobra.Command {
 	var change api.CredentialUpdate
-	var images []string
+	var images, charts []string
 	c := &cobra.Command{
 		Use:   "update CREDENTIAL",
 		Short: "Change the repositories that a token may be sent to",
@@ -132,10 +151,10 @@ func newUpdateCredential(e *cmdenv.Env) *cobra.Command {
   nuon credentials update github --add-repository 'https://github.com/acme/*' --remove-repository https://github.com/acme/app`,
 		ValidArgsFunction: complete.Args(e, complete.Credentials),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			change.AddModules = append(change.AddModules, imagePatterns(images)...)
+			change.AddModules = slices.Concat(change.AddModules, imagePatterns(images), chartPatterns(charts))
 			if len(change.AddRepositories)+len(change.RemoveRepositories)+len(change.AddModules)+len(change.RemoveModules) == 0 {
 				return exitcode.Usagef("name a repository with --add-repository or --remove-repository, modules with " +
-					"--add-module or --remove-module, or images with --add-image")
+					"--add-module or --remove-module, images with --add-image, or charts with --add-chart")
 			}
 			updated, err := apiclient.Decode[api.Credential](client.UpdateCredential(ctx, args[0], change))
 			if err != nil {
@@ -145,7 +164,8 @@ func newUpdateCredential(e *cmdenv.Env) *cobra.Command {
 				_, err := fmt.Fprintf(w, "credential %s may be used for:\n  %s\n",
 					updated.Name, strings.Join(updated.Repositories, "\n  "))
 				if err == nil && len(updated.Modules) > 0 {
-					_, err = fmt.Fprintf(w, "and by builds for modules and images at:\n  %s\n", strings.Join(updated.Modules, "\n  "))
+					_, err = fmt.Fprintf(w, "and by builds for modules, images and charts at:\n  %s\n",
+						strings.Join(updated.Modules, "\n  "))
 				}
 				return err
 			})
@@ -158,9 +178,10 @@ func newUpdateCredential(e *cmdenv.Env) *cobra.Command {
 	c.Flags().StringArrayVar(&change.AddModules, "add-module", nil,
 		"`ADDRESS` of Terraform modules to allow (repeatable)")
 	c.Flags().StringArrayVar(&change.RemoveModules, "remove-module", nil,
-		"`ADDRESS` of Terraform modules or images to remove, as it is listed (repeatable)")
+		"`ADDRESS` of Terraform modules, images or charts to remove, as it is listed (repeatable)")
 	c.Flags().StringArrayVar(&images, "add-image", nil,
 		"`ADDRESS` of images to allow, such as ghcr.io/acme/* (repeatable)")
+	c.Flags().StringArrayVar(&charts, "add-chart", nil, "`URL` of a chart repository to allow (repeatable)")
 	return c
 }
 

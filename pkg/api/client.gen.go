@@ -2788,7 +2788,7 @@ type ModuleCredential struct {
 
 // ModuleCredentialRequest defines model for ModuleCredentialRequest.
 type ModuleCredentialRequest struct {
-	// Address https://HOST of a registry, https://HOST/PATH of a repository or an archive, ssh://USER@HOST/PATH
+	// Address https://HOST of a registry, https://HOST/PATH of a repository or an archive, ssh://USER@HOST/PATH, oci://HOST/PATH of an image or a chart
 	Address string `json:"address"`
 
 	// Recipient the public half of a key that the job has made for this answer
@@ -4857,14 +4857,14 @@ type ClientInterface interface {
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/logs (the `AppendLogs` operationId).
 	AppendLogs(ctx context.Context, job InJob, attempt InAttempt, body AppendLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetModuleCredentialWithBody The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+	// GetModuleCredentialWithBody The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential (the `GetModuleCredential` operationId).
 	GetModuleCredentialWithBody(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetModuleCredential The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+	// GetModuleCredential The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5813,7 +5813,7 @@ func (c *Client) AppendLogs(ctx context.Context, job InJob, attempt InAttempt, b
 	return c.Client.Do(req)
 }
 
-// GetModuleCredentialWithBody The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+// GetModuleCredentialWithBody The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5830,7 +5830,7 @@ func (c *Client) GetModuleCredentialWithBody(ctx context.Context, job InJob, att
 	return c.Client.Do(req)
 }
 
-// GetModuleCredential The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+// GetModuleCredential The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -13203,14 +13203,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/logs (the `AppendLogs` operationId).
 	AppendLogsWithResponse(ctx context.Context, job InJob, attempt InAttempt, body AppendLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*AppendLogsResponse, error)
 
-	// GetModuleCredentialWithBodyWithResponse The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+	// GetModuleCredentialWithBodyWithResponse The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential (the `GetModuleCredential` operationId).
 	GetModuleCredentialWithBodyWithResponse(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*GetModuleCredentialResponse, error)
 
-	// GetModuleCredentialWithResponse The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+	// GetModuleCredentialWithResponse The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19405,7 +19405,7 @@ func (c *ClientWithResponses) AppendLogsWithResponse(ctx context.Context, job In
 	return ParseAppendLogsResponse(rsp)
 }
 
-// GetModuleCredentialWithBodyWithResponse The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+// GetModuleCredentialWithBodyWithResponse The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19418,7 +19418,7 @@ func (c *ClientWithResponses) GetModuleCredentialWithBodyWithResponse(ctx contex
 	return ParseGetModuleCredentialResponse(rsp)
 }
 
-// GetModuleCredentialWithResponse The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+// GetModuleCredentialWithResponse The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -23,7 +23,7 @@ import (
 // maxModuleAddress bounds an address of modules, in bytes.
 const maxModuleAddress = 4096
 
-// ModulePattern checks an address of modules or images that a credential names, and returns it in
+// ModulePattern checks an address of modules, images or charts that a credential names, and returns it in
 // normalized spelling: https://host for a registry of modules, the https:// or ssh:// URL of a repository
 // or an archive, oci://host/repository for an image, or such a URL with /* at its end for everything
 // below it.
@@ -35,9 +35,10 @@ func ModulePattern(text string) (string, error) {
 	}
 	if err != nil {
 		return "", refusal.New(refusal.Invalid, "bad_module_address",
-			fmt.Sprintf("%q is not an address of Terraform modules or images: %v", text[:min(len(text), 200)], err),
+			fmt.Sprintf("%q is not an address of Terraform modules, images or charts: %v", text[:min(len(text), 200)], err),
 			"Write https://host for a registry of modules, https://host/owner/repository or ssh://git@host/owner/repository "+
-				"for a repository, oci://host/owner/image for an image, and /* at the end for all below a path.")
+				"for a repository, oci://host/owner/image for an image, and /* at the end for all below a path or a chart "+
+				"repository.")
 	}
 	if all {
 		at = credentialscope.Below(at)
@@ -90,7 +91,8 @@ func ChangeModules(now, add, remove []string) ([]string, error) {
 	return changed, err
 }
 
-// ModuleCredentials returns credentials for Terraform modules and images to the jobs that resolve them.
+// ModuleCredentials returns credentials for Terraform modules, images and charts to the jobs that resolve
+// them.
 type ModuleCredentials struct {
 	store *store.Store
 	key   seal.Identity
@@ -103,7 +105,7 @@ func NewModuleCredentials(s *store.Store, key seal.Identity) *ModuleCredentials 
 
 // Get returns the credential that names an address most closely, sealed to the key that the job made
 // for this answer, or the zero value if no credential names it. Only the attempt of a running build of
-// an image or a Terraform module gets any, and every other one the zero value. Each use is recorded in
+// an image, a chart or a Terraform module gets any, and every other one the zero value. Each use is recorded in
 // the audit log.
 func (m *ModuleCredentials) Get(
 	ctx context.Context, caller runners.Caller, ref api.AttemptRef, request api.ModuleCredentialRequest,
@@ -146,7 +148,8 @@ func (m *ModuleCredentials) Get(
 }
 
 // mayRead reports whether a job gets the credential for an address: builds of images get those for
-// images, and builds of Terraform modules those for modules.
+// images, builds of Terraform modules those for modules, and builds of charts those for what is below a
+// host, in registries and chart repositories.
 func mayRead(job store.Job, address string) bool {
 	ofImage := strings.HasPrefix(address, image.CredentialScheme+"://")
 	switch job.ComponentKind {
@@ -154,6 +157,9 @@ func mayRead(job store.Job, address string) bool {
 		return job.Kind == "build" && !ofImage
 	case appconfig.KindContainerImage:
 		return job.Kind == "build" && ofImage
+	case appconfig.KindHelmChart:
+		_, rest, _ := strings.Cut(address, "://")
+		return job.Kind == "build" && !strings.HasPrefix(address, "ssh://") && strings.Contains(rest, "/")
 	}
 	return false
 }

@@ -171,3 +171,23 @@ func TestImageCredentials(t *testing.T) {
 		t.Errorf("a build of a module got %q, %v", got, err)
 	}
 }
+
+// TestChartCredentials: builds of charts get credentials for registries and chart repositories, and none for
+// registries of modules or ssh.
+func TestChartCredentials(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	v.add("charts", "https://charts.test/private/*")
+	v.add("registry", "oci://ghcr.io/acme/*")
+	v.add("modules", "https://app.terraform.io", "ssh://git@github.com/acme/*")
+	caller, ref := v.attempt("build", "helm_chart")
+	for address, want := range map[string]string{
+		"https://charts.test/private/index.yaml": "charts", "https://charts.test/private/web-1.0.0.tgz": "charts",
+		"https://charts.test/other/index.yaml": "", "oci://ghcr.io/acme/web": "registry", "oci://ghcr.io/other/web": "",
+		"https://app.terraform.io": "", "ssh://git@github.com/acme/charts": "",
+	} {
+		if got, err := v.get(caller, ref, address); got != want || err != nil {
+			t.Errorf("%s: got %q, %v, want %q", address, got, err, want)
+		}
+	}
+}

@@ -218,14 +218,14 @@ func ContestedWarning(state api.State) string {
 		"see `nuon state list`", state.Serial)
 }
 
-// ModuleCredential is a credential for an address of Terraform modules. Secret is zero if there is
+// ModuleCredential is a credential for an address of Terraform modules, images or charts. Secret is zero if there is
 // none.
 type ModuleCredential struct {
 	Username string
 	Secret   seal.Secret
 }
 
-// ModuleCredential returns the org's credential for an address of Terraform modules. It is sealed to a
+// ModuleCredential returns the org's credential for an address of modules, images or charts. It is sealed to a
 // key that exists only during the call.
 func (c *AttemptClient) ModuleCredential(ctx context.Context, org, address string) (found ModuleCredential, err error) {
 	key, err := seal.NewIdentity()

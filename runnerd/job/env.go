@@ -1,6 +1,8 @@
 package job
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -50,6 +52,21 @@ type Env struct {
 	Vendor, Install *Registry
 	// Timing holds the grace periods; see Handler.
 	Timing timing.Timing
+}
+
+// anyUser is the user name of a credential without one. Servers that take tokens ignore it.
+const anyUser = "nuon"
+
+// BuildCredential returns the org's credential with a user name for an address of images or charts, or zero if
+// there is none. The log masks it.
+func (e *Env) BuildCredential(ctx context.Context, address string) (ModuleCredential, error) {
+	found, err := e.API.ModuleCredential(ctx, e.Spec.Org, address)
+	if err != nil || found.Secret.IsZero() {
+		return ModuleCredential{}, err
+	}
+	e.Redact.AddSecret(found.Secret)
+	found.Username = cmp.Or(found.Username, anyUser)
+	return found, nil
 }
 
 // CreateWorkDir creates the work directory of the attempt and returns its path. runnerd removes it after

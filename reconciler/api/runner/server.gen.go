@@ -37,7 +37,7 @@ type ServerInterface interface {
 	// AppendLogs Numbered chunks; one that is there already changes nothing (runner key or attempt token).
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/logs)
 	AppendLogs(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// GetModuleCredential The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+	// GetModuleCredential The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential)
 	GetModuleCredential(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
 	// PostResult How the attempt ended (runner key or attempt token). Idempotent.
@@ -1464,7 +1464,7 @@ type StrictServerInterface interface {
 	// AppendLogs Numbered chunks; one that is there already changes nothing (runner key or attempt token).
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/logs)
 	AppendLogs(ctx context.Context, request AppendLogsRequestObject) (AppendLogsResponseObject, error)
-	// GetModuleCredential The credential for an address of Terraform modules (attempt token of a build of a Terraform module). It is empty when there is none.
+	// GetModuleCredential The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential)
 	GetModuleCredential(ctx context.Context, request GetModuleCredentialRequestObject) (GetModuleCredentialResponseObject, error)
 	// PostResult How the attempt ended (runner key or attempt token). Idempotent.

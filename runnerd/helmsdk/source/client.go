@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
@@ -64,6 +65,13 @@ func (s *session) getOnce(at *url.URL, limit int64) (content []byte, again bool,
 		return nil, false, errors.New("it is not an http or https address")
 	}
 	request.Header.Set("User-Agent", "nuon/"+version.Number)
+	found, err := s.credential(at)
+	if err != nil {
+		return nil, false, err
+	}
+	if !found.Secret.IsZero() {
+		request.SetBasicAuth(found.Username, string(found.Secret.Reveal()))
+	}
 	response, err := s.client.Do(request)
 	if err != nil {
 		return nil, isTemporary(err), s.explainNetwork(err)
@@ -75,6 +83,21 @@ func (s *session) getOnce(at *url.URL, limit int64) (content []byte, again bool,
 	}
 	content, err = s.read(response.Body, limit)
 	return content, err != nil && isTemporary(err), err
+}
+
+// credential returns the credential for an address, without its query. It returns none for an address
+// without TLS, nor for a path that servers may read in more than one way: no credential is for such a path.
+func (s *session) credential(at *url.URL) (job.ModuleCredential, error) {
+	if s.options.Credential == nil || at.Scheme == "http" || at.RawPath != "" || path.Clean("/"+at.Path) != at.Path ||
+		strings.ContainsAny(at.Path, "%\\\x00") {
+		return job.ModuleCredential{}, nil
+	}
+	address := url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}
+	found, err := s.options.Credential(s.ctx, address.String())
+	if err != nil {
+		return found, fmt.Errorf("read the credential for %s: %w", redactedURL(&address), err)
+	}
+	return found, nil
 }
 
 // isTemporary reports whether a network error may be temporary, unlike one from our own
@@ -96,8 +119,8 @@ func (e statusError) Error() string {
 	said := strings.TrimSpace(fmt.Sprintf("the server answers %d %s", int(e), http.StatusText(int(e))))
 	switch e {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return said + "; only public charts can be fetched: put the chart into the repository of the app if it " +
-			"is private"
+		return said + "; to let builds fetch it, store a credential: nuon credentials create NAME --chart REPO_URL " +
+			"--username USER --from @FILE"
 	case http.StatusNotFound, http.StatusGone:
 		return said + "; check the address"
 	}

@@ -1,12 +1,16 @@
 package source
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
@@ -49,6 +53,59 @@ func TestARegistry(t *testing.T) {
 		got, err := fetcher.FromRepository(t.Context(), "oci://"+s.host()+"/team", "web", wanted)
 		if err != nil || got.Version != version || !strings.HasPrefix(got.Digest, "sha256:") {
 			t.Fatalf("%q: got %+v, %v", wanted, got, err)
+		}
+	}
+}
+
+// TestPrivateChartRepositories: a repository and a registry get the credential for their own addresses, and a
+// server for which there is none gets none.
+func TestPrivateChartRepositories(t *testing.T) {
+	s := newShop(t)
+	s.publish("/stable", map[string][]byte{"web 1.0.0": packedChart(t, "web", "1.0.0")})
+	s.push(t, "team/web", "1.0.0", packedChart(t, "web", "1.0.0"))
+	s.login = "acme:s3cret"
+	fetcher, _ := s.fetcher(t)
+	repositories := []string{s.web.URL + "/stable", "oci://" + s.host() + "/team"}
+	for _, repository := range repositories {
+		_, err := fetcher.FromRepository(t.Context(), repository, "web", "1.0.0")
+		refused(t, err, "401", "nuon credentials create NAME --chart")
+	}
+	var lookups []string
+	fetcher.options.Credential = func(_ context.Context, address string) (job.ModuleCredential, error) {
+		lookups = append(lookups, address)
+		return job.ModuleCredential{Username: "acme", Secret: seal.NewSecret([]byte("s3cret"))}, nil
+	}
+	for _, repository := range repositories {
+		if _, err := fetcher.FromRepository(t.Context(), repository, "web", "1.0.0"); err != nil {
+			t.Errorf("%s: %v", repository, err)
+		}
+	}
+	want := []string{s.web.URL + "/stable/index.yaml", s.web.URL + "/stable/web-1.0.0.tgz",
+		"oci://" + s.host() + "/team/web"}
+	if !slices.Equal(lookups, want) {
+		t.Errorf("credentials were looked up for %q, want %q", lookups, want)
+	}
+}
+
+// TestCredentialsForAmbiguousAddresses: no credential is looked up for an address without TLS, or one that
+// servers may read in more than one way, and a query is not part of the address.
+func TestCredentialsForAmbiguousAddresses(t *testing.T) {
+	var asked string
+	s := &session{Fetcher: New(Options{Credential: func(_ context.Context, address string) (job.ModuleCredential, error) {
+		asked = address
+		return job.ModuleCredential{}, nil
+	}}), ctx: t.Context()}
+	for address, want := range map[string]string{
+		"https://a.test/x.tgz?sig=1": "https://a.test/x.tgz", "http://127.0.0.1/x.tgz": "", "https://a.test/b/../x.tgz": "",
+		"https://a.test//x.tgz": "", "https://a.test/b%2fx.tgz": "", "https://a.test/b%25x.tgz": "",
+	} {
+		asked = ""
+		at, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.credential(at); err != nil || asked != want {
+			t.Errorf("%s: a credential was looked up for %q, %v, want %q", address, asked, err, want)
 		}
 	}
 }
@@ -128,9 +185,9 @@ func TestAnswersThatAreRefused(t *testing.T) {
 		want   string
 	}{
 		"forbidden": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
-			"only public charts"},
+			"nuon credentials create NAME --chart"},
 		"asks who": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
-			"only public charts"},
+			"nuon credentials create NAME --chart"},
 		"round": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) },
 			"redirected more than 5 times"},
 		"to plain": {func(w http.ResponseWriter, r *http.Request) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -83,10 +84,19 @@ func (s *session) open(host, path string) (*remote.Repository, error) {
 	repository.PlainHTTP = isPlainHTTP(host)
 	repository.MaxMetadataBytes = 2 << 20
 	repository.SkipReferrersGC = true
-	repository.Client = &auth.Client{
+	client := &auth.Client{
 		Client: s.client,
 		Header: http.Header{"User-Agent": {"nuon/" + version.Number}},
 		Cache:  auth.NewCache(),
+	}
+	repository.Client = client
+	found, err := s.credential(&url.URL{Scheme: "oci", Host: host, Path: "/" + repository.Reference.Repository})
+	if err != nil {
+		return nil, err
+	}
+	if !found.Secret.IsZero() {
+		client.Credential = auth.StaticCredential(repository.Reference.Host(),
+			auth.Credential{Username: found.Username, Password: string(found.Secret.Reveal())})
 	}
 	return repository, nil
 }
@@ -191,8 +201,8 @@ func chartLayer(content []byte) (ocispec.Descriptor, error) {
 
 func isNotFound(err error) bool {
 	var answer *errcode.ErrorResponse
-	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound || err != nil &&
-		strings.HasSuffix(err.Error(), "not found")
+	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound ||
+		err != nil && !errors.Is(err, auth.ErrBasicCredentialNotFound) && strings.HasSuffix(err.Error(), "not found")
 }
 
 // explainRegistry describes an error of the registry's client.

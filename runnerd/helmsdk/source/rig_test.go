@@ -93,6 +93,8 @@ type shop struct {
 	web, plain *httptest.Server
 	files      map[string][]byte // of both, by path
 	asked      []string
+	// login, if set, is what every request must have: USER:PASSWORD.
+	login string
 }
 
 func newShop(t *testing.T) *shop {
@@ -100,6 +102,11 @@ func newShop(t *testing.T) *shop {
 	s := &shop{files: map[string][]byte{}}
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.asked = append(s.asked, r.URL.Path)
+		if user, password, _ := r.BasicAuth(); s.login != "" && user+":"+password != s.login {
+			w.Header().Set("WWW-Authenticate", `Basic realm="shop"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
 		content, there := s.files[r.URL.Path]
 		if !there {
 			http.NotFound(w, r)

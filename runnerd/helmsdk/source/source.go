@@ -9,6 +9,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
 // Bounds of one chart with all its dependencies.
@@ -42,6 +43,9 @@ type Options struct {
 	// AllowPrivate allows repositories in private networks and on this machine, the
 	// latter also without TLS.
 	AllowPrivate bool
+	// Credential returns the credential for an address, zero for none; nil means that there is none for
+	// any address.
+	Credential func(ctx context.Context, address string) (job.ModuleCredential, error)
 	// Roots are the trusted certificate authorities; nil means the system's.
 	Roots *x509.CertPool
 	// Timeout bounds one chart with all its dependencies; zero means 3 minutes.

@@ -25,13 +25,16 @@ const renderTime = 30 * time.Second
 // Build is the handler of build jobs: it makes an artifact of a chart with all its
 // dependencies, from a directory of the packed source or from a chart repository. The same
 // source gives the same digest on any machine, provided that it includes its Chart.lock.
-type Build struct{}
+type Build struct {
+	// credential replaces the org's credentials, in tests.
+	credential func(ctx context.Context, address string) (job.ModuleCredential, error)
+}
 
 // Run builds the chart. It returns an error for everything that cannot work on any
 // cluster with any values: unavailable dependencies, templates that cannot be parsed,
 // a chart too large for a release record.
-func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
-	made, err := buildChart(ctx, env)
+func (b Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
+	made, err := b.chart(ctx, env)
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -60,10 +63,14 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		nil
 }
 
-// buildChart returns the chart that the spec names.
-func buildChart(ctx context.Context, env *job.Env) (*source.Chart, error) {
-	spec := env.Spec.Build
-	from := source.New(source.Options{AllowPrivate: os.Getenv(job.VarChartsPrivate) == "1", Log: env.Log})
+// chart returns the chart that the spec names.
+func (b Build) chart(ctx context.Context, env *job.Env) (*source.Chart, error) {
+	spec, credential := env.Spec.Build, b.credential
+	if credential == nil {
+		credential = env.BuildCredential
+	}
+	from := source.New(source.Options{AllowPrivate: os.Getenv(job.VarChartsPrivate) == "1", Log: env.Log,
+		Credential: credential})
 	if spec.Chart.Repository != "" {
 		return from.FromRepository(ctx, spec.Chart.Repository, spec.Chart.Chart, spec.Chart.Version)
 	}

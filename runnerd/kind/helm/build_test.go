@@ -35,7 +35,7 @@ func (b *builder) run(spec api.BuildSpec) (api.ArtifactRef, error) {
 	spec.Repository, spec.ComponentKind, spec.Tree = "web", "helm_chart", "sha256:0123"
 	env := &job.Env{Dir: b.t.TempDir(), Vendor: b.vendor, Redact: &redact.Set{}, Log: job.NewLog(&b.log, &redact.Set{})}
 	env.Spec.Kind, env.Spec.Build = api.JobSpecKindBuild, spec
-	result, err := helm.Build{}.Run(b.t.Context(), env)
+	result, err := helm.BuildAs("acme", "s3cret").Run(b.t.Context(), env)
 	return result.Build.Artifact, err
 }
 

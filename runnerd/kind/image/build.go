@@ -23,9 +23,6 @@ const (
 	tooManyRequests = http.StatusTooManyRequests
 )
 
-// anyUser is the user name of a credential without one. Registries that take tokens ignore it.
-const anyUser = "nuon"
-
 // Build is the handler of build jobs: it copies an image to the vendor's registry.
 type Build struct {
 	// roots, allowPrivate and credential replace the trusted certificates, NUON_IMAGES_PRIVATE and the
@@ -95,8 +92,7 @@ func (b Build) open(ctx context.Context, env *job.Env, address string) (*artifac
 	}
 	credential := artifact.Credential{}
 	if !found.Secret.IsZero() {
-		env.Redact.AddSecret(found.Secret)
-		credential = artifact.Basic(cmp.Or(found.Username, anyUser), string(found.Secret.Reveal()))
+		credential = artifact.Basic(found.Username, string(found.Secret.Reveal()))
 	}
 	guard := netguard.Options{Roots: b.roots}
 	return artifact.OpenClient(reference, credential, &http.Client{
@@ -108,7 +104,7 @@ func (b Build) findCredential(ctx context.Context, env *job.Env, address string)
 	if b.credential != nil {
 		return b.credential(address), nil
 	}
-	return env.API.ModuleCredential(ctx, env.Spec.Org, address)
+	return env.BuildCredential(ctx, address)
 }
 
 // resolve returns the tag and the digest of the image: those of the spec, otherwise those that the
