@@ -48,6 +48,8 @@ var whileReading = map[string]string{
 	"Inputs.Inputs":               "holds tables, whose keys are looked at one by one",
 	"KubernetesContexts.Contexts": "holds tables, whose keys are looked at one by one",
 	"Runner.Type":                 "says for which cloud roles, stacks, accounts and templates are checked",
+	"Role.CloudPlatform":          "must be the cloud of the runner, for which the stack is rendered",
+	"OperationRoles.Type":         "has one value, which says how the rules are read",
 	"Secret.Default":              "gets a warning, because what everyone can read in a file is no secret",
 	"Sandbox.Type":                "says whether Terraform makes the sandbox",
 }

@@ -55,7 +55,8 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("runnerd {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(), newCheck(), newStatus(), newSecrets(), newJob())
+	root.AddCommand(newRun(), newCheck(), newStatus(), newPause(), newResume(), newGrants(), newAudit(), newSecrets(),
+		newJob())
 	root.AddCommand(newDiff())
 	return root
 }
@@ -192,6 +193,9 @@ func newRun() *cobra.Command {
 		"with --cloud azure: the `application` of the vendor that proves identities, api://…")
 	flags.StringArrayVar(&options.PassEnv, "pass-env", nil,
 		"one more `variable` that jobs see, by its name (may be given again)")
+	flags.StringVar(&options.Install, "install", "", "take only the jobs of the install with this `id`")
+	flags.StringArrayVar(&options.BreakGlass, "break-glass-role", nil,
+		"`name` of a role that needs a grant (runnerd grants), with * for any text (may be given again)")
 	command.MarkFlagsRequiredTogether("url", "dir")
 	command.MarkFlagsOneRequired("url", "dir")
 	return command

@@ -42,8 +42,7 @@ var (
 // notYet maps the kinds of parts that nuon does not act on yet, as appconfig warns, to the text of
 // the note about them.
 var notYet = map[string]string{
-	kindPermission: "permissions", kindPolicy: "policies", kindRunbook: "runbooks",
-	kindBreakGlass: "break-glass roles", kindOperationRole: "operation roles", kindInstaller: "the installer page",
+	kindPolicy: "policies", kindRunbook: "runbooks", kindInstaller: "the installer page",
 	kindBranch: "branches", kindInstalls: "a repository of installs", kindTriggers: "triggers of branch runs",
 	kindStack: "the install stack",
 }

@@ -2664,6 +2664,9 @@ type JobSpec struct {
 	Org    string      `json:"org"`
 	Plan   PlanSpec    `json:"plan,omitempty,omitzero"`
 
+	// Role of the customer's account that programs of the job run under; left out for the runner's own identity
+	Role OperationRole `json:"role,omitempty,omitzero"`
+
 	// Secrets Report the versions of an install's secrets without reading them, and copy those that are to be copied into the cluster.
 	Secrets SecretsSpec `json:"secrets,omitempty,omitzero"`
 
@@ -3013,6 +3016,24 @@ type Offer struct {
 // Offers defines model for Offers.
 type Offers struct {
 	Offers []Offer `json:"offers"`
+}
+
+// OperationRole A role that the stack of an install created. The runner checks it against its own rules.
+type OperationRole struct {
+	// Cloud aws or gcp
+	Cloud string `json:"cloud"`
+
+	// Key its name in the config, rendered
+	Key string `json:"key"`
+
+	// Kind provision, maintenance, deprovision, custom or break_glass
+	Kind string `json:"kind"`
+
+	// Name of the role on AWS, with its path but without account; the email of the service account on GCP
+	Name string `json:"name"`
+
+	// Operation provision, reprovision, deprovision, deploy, teardown, trigger or health
+	Operation string `json:"operation"`
 }
 
 // Output Plain, or sealed to the install key. The hash is keyed with the install key and covers where the value comes from.
@@ -3687,6 +3708,9 @@ type RunnerPolicy struct {
 	// FreeEnv whether runs of actions may set environment variables that the action does not declare as inputs
 	FreeEnv bool `json:"free_env,omitempty,omitzero"`
 
+	// Install the only install whose jobs it takes; left out for any
+	Install string `json:"install,omitempty,omitzero"`
+
 	// Jobs job kinds that it takes; left out for all
 	Jobs   *[]string    `json:"jobs,omitempty"`
 	Limits RunnerLimits `json:"limits,omitempty,omitzero"`
@@ -3697,8 +3721,26 @@ type RunnerPolicy struct {
 	// Reason why it takes none, or fewer: switched off, outside its window, a file that cannot be read
 	Reason string `json:"reason,omitempty,omitzero"`
 
+	// Roles Which roles of the customer's account the runner assumes for jobs.
+	Roles RunnerRoles `json:"roles,omitempty,omitzero"`
+
 	// Window when it takes applies and actions, in words
 	Window string `json:"window,omitempty,omitzero"`
+}
+
+// RunnerRoles Which roles of the customer's account the runner assumes for jobs.
+type RunnerRoles struct {
+	// Allow names, with * for any text; left out for those that start with the id of the install
+	Allow *[]string `json:"allow,omitempty"`
+
+	// BreakGlass names, with * for any text, of roles that need a grant of the owner
+	BreakGlass []string `json:"break_glass,omitempty,omitzero"`
+
+	// OwnIdentity jobs run with the identity that the runner was started with
+	OwnIdentity bool `json:"own_identity,omitempty,omitzero"`
+
+	// ReadOnlyPlans sessions of plans get only what the policy ReadOnlyAccess allows
+	ReadOnlyPlans bool `json:"read_only_plans,omitempty,omitzero"`
 }
 
 // Sealed age ciphertext to one key

@@ -270,7 +270,7 @@ func outputsOfStacks() []TemplatePath {
 	add(cloudAWS, PathList, "public_subnets", "private_subnets")
 	add(cloudAWS, PathText, "runner_iam_role_arn", "provision_iam_role_arn", "maintenance_iam_role_arn",
 		"deprovision_iam_role_arn")
-	add(cloudAWS, PathObject, "break_glass_role_arns", "custom_role_arns")
+	add(cloudAWS, PathObject, "break_glass_role_arns", "custom_role_arns", "break_glass_until")
 	add(cloudAzure, PathText, "resource_group_id", "resource_group_name", "resource_group_location", "subscription_id",
 		"subscription_tenant_id", "network_id", "network_name")
 	add(cloudAzure, PathList, "public_subnet_ids", "public_subnet_names", "private_subnet_ids", "private_subnet_names")
@@ -279,7 +279,7 @@ func outputsOfStacks() []TemplatePath {
 		"private_subnet_name", "runner_subnet_name", "runner_service_account_email", "provision_sa_email",
 		"maintenance_sa_email", "deprovision_sa_email", "gke_node_pool_sa_email")
 	add(cloudGCP, PathList, "private_subnet_names", "public_subnet_names")
-	add(cloudGCP, PathObject, "break_glass_sa_emails", "custom_sa_emails")
+	add(cloudGCP, PathObject, "break_glass_sa_emails", "custom_sa_emails", "break_glass_until")
 	return all
 }
 

@@ -59,14 +59,10 @@ func mayBeEmpty(section string, empty bool) bool {
 // read, checked and stored.
 func noEffect(section string) string {
 	switch section {
-	case "permissions", "policies", "runbooks":
+	case "policies", "runbooks":
 		return section
 	case "stack":
 		return "the install stack"
-	case "break_glass":
-		return "break-glass roles"
-	case "operation_roles":
-		return "operation roles"
 	case "installer":
 		return "the installer page"
 	case "branch", "branches":

@@ -36,8 +36,9 @@ const jobTimeout = 120
 
 // SpecSource returns what to check.
 type SpecSource interface {
-	// HealthSpec returns a spec without parts if nothing was deployed into a cluster.
-	HealthSpec(ctx context.Context, tx *store.Tx, install store.Install) (api.HealthSpec, error)
+	// HealthSpec returns a spec without parts if nothing was deployed into a cluster, and why the install has no role
+	// to check with now.
+	HealthSpec(ctx context.Context, tx *store.Tx, install store.Install) (spec api.JobSpec, why string, err error)
 }
 
 // Health enqueues checks and stores their results. It is safe for concurrent use, by any number of
@@ -70,14 +71,14 @@ func (h *Health) Reconcile(ctx context.Context, org, installID string) error {
 }
 
 func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Install) error {
-	spec, err := h.specs.HealthSpec(ctx, tx, install)
+	spec, why, err := h.specs.HealthSpec(ctx, tx, install)
 	if err != nil {
 		return err
 	}
-	if len(spec.Parts) == 0 { // the next deploy makes it due again
+	if len(spec.Health.Parts) == 0 { // the next deploy makes it due again
 		return tx.ClearDue(ctx, tx.Org, store.DueHealth, install.ID)
 	}
-	able, err := runnerAccepts(ctx, tx, install, &spec)
+	able, err := runnerAccepts(ctx, tx, install, &spec.Health)
 	if err != nil {
 		return err
 	}
@@ -85,14 +86,15 @@ func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Inst
 	if err != nil {
 		return err
 	}
-	if busy || !able {
+	if busy || !able || why != "" { // a deploy that waits for the role states why
 		return setDueIn(ctx, tx, install.ID, idleInterval)
 	}
+	spec.TimeoutSeconds = jobTimeout
 	_, err = jobs.Enqueue(ctx, tx, jobs.NewJob{
 		Runner: install.RunnerID, Kind: string(api.JobSpecKindHealth), OwnerKind: OwnerKind, OwnerID: install.ID,
 		InstallID: install.ID,
 		Reason:    "it is time to see how what is deployed is",
-		Spec:      api.JobSpec{TimeoutSeconds: jobTimeout, Health: spec},
+		Spec:      spec,
 	})
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 // world returns a spec that checks these components, for every install.
 type world []string
 
-func (w world) HealthSpec(_ context.Context, _ *store.Tx, install store.Install) (api.HealthSpec, error) {
+func (w world) HealthSpec(_ context.Context, _ *store.Tx, install store.Install) (api.JobSpec, string, error) {
 	spec := api.HealthSpec{Install: install.Name, InstallID: install.ID, Parts: []api.HealthPart{}}
 	for _, component := range w {
 		spec.Parts = append(spec.Parts, api.HealthPart{
@@ -25,7 +25,7 @@ func (w world) HealthSpec(_ context.Context, _ *store.Tx, install store.Install)
 			Inventory: []api.ObjectRef{},
 		})
 	}
-	return spec, nil
+	return api.JobSpec{Health: spec}, "", nil
 }
 
 // rig is an install with one component, its runner, and the service.

@@ -30,6 +30,18 @@ type Stack struct {
 	Version         int          // number of the version, which the stack reports
 }
 
+// RunnerArguments returns the arguments by which runnerd takes only the jobs of the install, and needs a grant for its
+// break-glass roles. name returns the name of a role in the cloud.
+func (s *Stack) RunnerArguments(name func(Role) string) string {
+	arguments := "--install " + s.Install.ID
+	for _, role := range s.Roles {
+		if role.Kind == BreakGlass {
+			arguments += " --break-glass-role " + name(role)
+		}
+	}
+	return arguments
+}
+
 // Install identifies the install.
 type Install struct{ ID, Name, AppID, App, OrgID string }
 

@@ -5,17 +5,21 @@ import (
 	"encoding/json"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 // HealthSpec returns what to check on an install: what was or may have been deployed
-// into a cluster that the runner has named (health.World).
-func (r *Rollout) HealthSpec(ctx context.Context, tx *store.Tx, install store.Install) (api.HealthSpec, error) {
+// into a cluster that the runner has named, under which role, and why there is no such role now (health.World).
+func (r *Rollout) HealthSpec(ctx context.Context, tx *store.Tx, install store.Install) (spec api.JobSpec, why string,
+	err error) {
 	s, err := loadLocked(ctx, tx, install, r.configs)
 	if err != nil {
-		return api.HealthSpec{}, err
+		return spec, "", err
 	}
-	return s.health(), nil
+	spec.Health = s.health()
+	spec.Role, why = s.operationRole(installstack.Operation{Verb: installstack.VerbHealth})
+	return spec, why, nil
 }
 
 // health returns the parts of a health job.

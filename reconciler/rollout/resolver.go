@@ -109,6 +109,9 @@ func (d *resolver) resolvePresent(p *installComponent, w *desiredState) {
 	if w.WaitReason == "" {
 		d.waitForSecrets(p, w)
 	}
+	if w.WaitReason == "" && p.row.AppliedDigest != w.digestInputs.digest() {
+		d.waitForRole(p, w)
+	}
 	w.changes = d.changesOf(p, w)
 	w.changeText = w.changes.text(p, w.digestInputs.Release)
 	if w.WaitReason != "" {
@@ -303,7 +306,9 @@ func (d *resolver) resolveAbsent(p *installComponent, w *desiredState, why strin
 		w.Stalled = w.Stalled || on.Stalled || on.RejectionReason != "" || (!on.Absent && on.Current)
 		words = append(words, name+", which needs it, still exists")
 	}
-	w.WaitReason = strings.Join(words, "; ")
+	if w.WaitReason = strings.Join(words, "; "); w.WaitReason == "" {
+		d.waitForRole(p, w)
+	}
 }
 
 // unreadableRecord is the key for components whose applied config cannot be read: they may

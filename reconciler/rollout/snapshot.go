@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/installsecrets"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/stackversion"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -41,6 +42,8 @@ type snapshot struct {
 
 	secrets       map[string]installsecrets.Report // what the runner reported of the customer's secrets
 	secretsDigest string                           // of what it was asked
+
+	roles *installstack.Roles // of the app; nil until a job needs one
 
 	stackRunning string              // version of the stack that has these outputs, as it was stated
 	stackNewest  stackversion.Newest // version of the stack that was rendered last

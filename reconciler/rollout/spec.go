@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -32,8 +33,20 @@ func (r *resolved) DeployTarget(installComponent string, destroy bool) (workflow
 		return workflow.Target{}, fmt.Errorf("%s cannot be planned: %s", p.row.Name, w.WaitReason)
 	}
 	t, err := r.deployTarget(p, w.digestInputs)
+	if err != nil {
+		return t, err
+	}
 	t.Digest = w.Digest
-	return t, err
+	return r.withRole(t, deployOperation(p, false))
+}
+
+// withRole adds the role of an operation to a target.
+func (s *snapshot) withRole(t workflow.Target, op installstack.Operation) (workflow.Target, error) {
+	var why string
+	if t.Role, why = s.operationRole(op); why != "" {
+		return workflow.Target{}, &workflow.Unavailable{Reason: why}
+	}
+	return t, nil
 }
 
 // componentByID returns a component by its id. A component that no longer exists is a
@@ -52,8 +65,11 @@ func (s *snapshot) destroyTarget(p *installComponent) (workflow.Target, error) {
 		return workflow.Target{}, fmt.Errorf("%s is not deployed", p.row.Name)
 	}
 	t, err := s.appliedTarget(p)
+	if err != nil {
+		return t, err
+	}
 	t.Digest = absentDigestOf(p)
-	return t, err
+	return s.withRole(t, deployOperation(p, true))
 }
 
 // appliedTarget returns the target that a component was last applied with, or that of
@@ -123,6 +139,10 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 		return workflow.ActionJob{},
 			&workflow.Unavailable{Reason: fmt.Sprintf("action %s cannot run: %s", run.Action, why)}
 	}
+	role, why := s.operationRole(installstack.Operation{Action: run.Action, Verb: installstack.VerbTrigger})
+	if why != "" {
+		return workflow.ActionJob{}, &workflow.Unavailable{Reason: why}
+	}
 	reads, cluster := refs, api.ClusterSpec{}
 	if action.KubeConfig {
 		cluster = clusterNamed(s.config, action.KubernetesContext)
@@ -154,7 +174,7 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 			Command: step.Command, EnvVars: orEmpty(step.EnvVars), Source: source})
 	}
 	script, err := workflow.ScriptOf(*action, s.sourceArtifact)
-	return workflow.ActionJob{Spec: spec, Timeout: action.TimeoutDuration(), ScriptDigest: script.Digest}, err
+	return workflow.ActionJob{Spec: spec, Role: role, Timeout: action.TimeoutDuration(), ScriptDigest: script.Digest}, err
 }
 
 // stepSource returns the code that a step runs in, or the zero value for a step without a repository. Code that the

@@ -22,27 +22,31 @@ func (s *snapshot) hasStack() bool {
 // removed reports whether the install is being deprovisioned.
 func (s *snapshot) removed() bool { return s.install.DesiredPresence == "absent" }
 
-// stackSubject returns what the stack of the install is rendered from.
-func (s *snapshot) stackSubject(keys token.Keys) stackversion.Subject {
+// stackFacts returns what a stack reads of the install, without the claim by which its machine registers.
+func (s *snapshot) stackFacts() installstack.Facts {
 	inputs := map[string]string{}
 	for name, in := range s.inputs {
 		if in.Value != nil {
 			inputs[name] = *in.Value
 		}
 	}
+	return installstack.Facts{
+		Install: installstack.Install{ID: s.install.ID, Name: s.install.Name, AppID: s.app.ID, App: s.app.Name,
+			OrgID: s.org.ID},
+		Org: s.org.Name, Account: s.account, Inputs: inputs,
+	}
+}
+
+// stackSubject returns what the stack of the install is rendered from.
+func (s *snapshot) stackSubject(keys token.Keys) stackversion.Subject {
 	config := s.config
 	if config == nil {
 		config = &appconfig.App{}
 	}
-	return stackversion.Subject{
-		Install: s.install, Release: s.release, Config: config, Newest: s.stackNewest,
-		Facts: installstack.Facts{
-			Install: installstack.Install{ID: s.install.ID, Name: s.install.Name, AppID: s.app.ID, App: s.app.Name,
-				OrgID: s.org.ID},
-			Org: s.org.Name, Account: s.account, Inputs: inputs,
-			Claim: keys.Derive(token.Claim, s.org.ID, s.install.ID),
-		},
-	}
+	facts := s.stackFacts()
+	facts.Claim = keys.Derive(token.Claim, s.org.ID, s.install.ID)
+	return stackversion.Subject{Install: s.install, Release: s.release, Config: config, Newest: s.stackNewest,
+		Facts: facts}
 }
 
 // ensureStacks stores a version of each stack that changed.

@@ -45,8 +45,9 @@ type ResolvedInstall interface {
 // ActionJob is what a run of an action is made from.
 type ActionJob struct {
 	Spec         api.ActionSpec
-	Timeout      time.Duration // the action's timeout
-	ScriptDigest string        // digest of what it runs, before templates are rendered
+	Role         api.OperationRole // zero for the runner's own identity
+	Timeout      time.Duration     // the action's timeout
+	ScriptDigest string            // digest of what it runs, before templates are rendered
 }
 
 // ScriptContent is what an action runs, before its templates are rendered. An approver approves its

@@ -340,10 +340,11 @@ func (x *executor) fillPlanJob(ctx context.Context, s *Step, job *jobs.NewJob) (
 		return nil, err
 	}
 	job.ComponentKind = target.Deploy.ComponentKind
-	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), TimeoutSeconds: target.Timeout, Plan: api.PlanSpec{
-		Deploy: target.Deploy, DesiredDigest: target.Digest, Destroy: s.Destroy, Restore: target.Restore,
-		Inventory: target.Existing,
-	}}
+	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), TimeoutSeconds: target.Timeout, Role: target.Role,
+		Plan: api.PlanSpec{
+			Deploy: target.Deploy, DesiredDigest: target.Digest, Destroy: s.Destroy, Restore: target.Restore,
+			Inventory: target.Existing,
+		}}
 	if sync := x.graph.groupOf(s.Component).sync; sync != nil && sync.Job != nil && sync.Job.CopiedByPlan {
 		job.Spec.Plan.From = target.From
 	}
@@ -409,6 +410,7 @@ func (x *executor) fillActionJob(ctx context.Context, s *Step, job *jobs.NewJob)
 	if s.Script == nil || !s.Script.Approved || made.ScriptDigest != s.Script.Digest {
 		return nil, errRowChanged // the app changed since its scripts were read; nobody has approved this version
 	}
-	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Action: made.Spec, TimeoutSeconds: int(made.Timeout.Seconds())}
+	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Action: made.Spec, Role: made.Role,
+		TimeoutSeconds: int(made.Timeout.Seconds())}
 	return encodeSources(made.Spec)
 }

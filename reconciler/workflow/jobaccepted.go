@@ -172,7 +172,7 @@ func applySpec(plan store.FindPlanRow) (api.JobSpec, error) {
 	if plan.BundleDigest != "" {
 		spec.Bundle = api.ArtifactRef{Repository: target.Deploy.Repository, Digest: plan.BundleDigest}
 	}
-	return api.JobSpec{Kind: api.JobSpecKindApply, TimeoutSeconds: target.Timeout, Apply: spec}, nil
+	return api.JobSpec{Kind: api.JobSpecKindApply, TimeoutSeconds: target.Timeout, Role: target.Role, Apply: spec}, nil
 }
 
 // unreadablePlan returns the error for a stored plan that can no longer be decoded. A

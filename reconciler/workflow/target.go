@@ -29,8 +29,9 @@ type Target struct {
 	// compared with it, and a destroy is made from it. It is opaque here.
 	Config json.RawMessage `json:"config"`
 
-	Restore api.Restore `json:"restore,omitzero"` // of a restore: the version that becomes the newest
-	Timeout int         `json:"timeout"`          // of its plan and of its apply, in seconds; 0 for the default
+	Role    api.OperationRole `json:"role,omitzero"`    // of its plan and of its apply; zero for the runner's own identity
+	Restore api.Restore       `json:"restore,omitzero"` // of a restore: the version that becomes the newest
+	Timeout int               `json:"timeout"`          // of its plan and of its apply, in seconds; 0 for the default
 
 	Existing  []api.ObjectRef `json:"found,omitempty"`  // of a manifest: the objects that existed before, or may have
 	Remaining []api.ObjectRef `json:"leaves,omitempty"` // the objects that remain after its apply, according to the plan

@@ -141,7 +141,7 @@ func cloudPlugin(config *rest.Config, g outputReader, environ []string) *clientc
 		Command: "gke-gcloud-auth-plugin", APIVersion: version, ProvideClusterInfo: true,
 		InstallHint: "install the package google-cloud-cli-gke-gcloud-auth-plugin on the runner's machine",
 	}
-	if jobenv.Lookup(environ, "GOOGLE_APPLICATION_CREDENTIALS") != "" {
+	if jobenv.ToolEnv(environ)["GOOGLE_APPLICATION_CREDENTIALS"] != "" {
 		made.Args = []string{"--use_application_default_credentials"}
 	}
 	return made

@@ -23,6 +23,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
+	"github.com/nuon-toolkit/nuon/runnerd/jobrole"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
@@ -219,6 +220,12 @@ func run(ctx context.Context, env *Env, from environment, handlers Handlers) api
 	if err := prepare(ctx, env, from); err != nil {
 		return errorResult(ctx, env, err)
 	}
+	role, err := jobrole.Open(ctx, jobrole.Options{Spec: env.Spec, Policy: env.Policy, Dir: env.Root, Log: env.Log.Info,
+		Redact: env.Redact})
+	if err != nil {
+		return errorResult(ctx, env, err)
+	}
+	defer func() { _ = role.Close() }()
 	handler, known := handlers[env.Spec.Kind]
 	if !known {
 		return errorResult(ctx, env, fmt.Errorf("this runner cannot do jobs of kind %q; update it to the version of the "+

@@ -5,6 +5,6 @@
 // and which of them select the target of a plan. All other variables of runnerd's
 // environment stay with runnerd.
 //
-// It never sets a variable. Package runner uses it for job processes, packages tool and action
-// for the programs that they run, job for the redactor, and module for the target of a plan.
+// Package runner uses it for job processes, packages tfbinary, cluster and action for the programs that they run,
+// jobrole for the role of these programs, job for the redactor, and deploy for the target of a plan.
 package jobenv

@@ -73,7 +73,8 @@ func JobEnv(environ []string, install bool, named []string) []string {
 	return made
 }
 
-// ToolEnv returns the part of a job process's environment that its tools and scripts get.
+// ToolEnv returns the part of a job process's environment that its tools and scripts get. After UseRole they get the
+// variables of the role instead of the runner's own identity.
 func ToolEnv(environ []string) map[string]string {
 	named := passedNames(environ)
 	made := map[string]string{}
@@ -83,6 +84,7 @@ func ToolEnv(environ []string) map[string]string {
 		name, value, _ := strings.Cut(entry, "=")
 		made[name] = value
 	}
+	applyRole(environ, made)
 	return made
 }
 

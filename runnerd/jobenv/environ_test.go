@@ -1,6 +1,7 @@
 package jobenv
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,29 @@ func TestForJob(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestUseRole checks that programs get the role of the job and not the runner's own identity in that cloud.
+func TestUseRole(t *testing.T) {
+	t.Setenv(varRole, "")
+	if err := UseRole("aws", map[string]string{"AWS_CONTAINER_AUTHORIZATION_TOKEN": "planted"}); err != nil {
+		t.Fatal(err)
+	}
+	job := append(JobEnv(started, true, []string{"VENDOR_API"}), varRole+"="+os.Getenv(varRole))
+	made := ToolEnv(job)
+	for name, want := range map[string]string{"AWS_REGION": "eu-1", "AWS_CONTAINER_AUTHORIZATION_TOKEN": "planted",
+		"AWS_SECRET_ACCESS_KEY": "", "AWS_WEB_IDENTITY_TOKEN_FILE": "", "ARM_CLIENT_SECRET": "planted-arm",
+		"VENDOR_API": "planted-vendor", varRole: ""} {
+		if made[name] != want {
+			t.Errorf("%s is %q, want %q", name, made[name], want)
+		}
+	}
+	job[len(job)-1] = varRole + "={"
+	for _, name := range []string{"AWS_REGION", "ARM_CLIENT_SECRET", "GOOGLE_CREDENTIALS"} {
+		if ToolEnv(job)[name] != "" {
+			t.Errorf("with a role that cannot be read a program gets %s", name)
+		}
 	}
 }
 

@@ -33,6 +33,8 @@ type File struct {
 	Cluster Cluster `toml:"cluster"`
 	// Window is when applies and actions may start; nil for always.
 	Window *Window `toml:"window"`
+	// Roles limits the roles of the cloud account that jobs run under.
+	Roles Roles `toml:"roles"`
 	// Limits apply to each job.
 	Limits Limits `toml:"limits"`
 	// Secrets selects the store of the customer's secrets.
@@ -103,8 +105,8 @@ func Parse(name string, content []byte) (File, error) {
 			row, column := missing.Position()
 			lines = append(lines, fmt.Sprintf("%s:%d:%d: there is no %s in a runner file; it has enabled, jobs, components, "+
 				"debug, [actions] with free_env, "+
-				"[cluster] with exec, [window] with days, hours and zone, [limits] with memory, "+
-				"timeout and capacity, and [secrets] with store, "+
+				"[cluster] with exec, [roles] with own_identity, allow, break_glass and read_only_plans, "+
+				"[window] with days, hours and zone, [limits] with memory, timeout and capacity, and [secrets] with store, "+
 				"region, project, vault, namespace, installs and addresses",
 				name, row, column, strings.Join(missing.Key(), ".")))
 		}
@@ -123,6 +125,9 @@ func (f File) check(name string) error {
 	if most := f.Limits.Capacity; most != nil && (*most < 1 || *most > maxCapacity) {
 		return fmt.Errorf("%s: [limits] has the capacity %d; write a number from 1 to %d, or enabled = false for none", name,
 			*most, maxCapacity)
+	}
+	if err := f.Roles.check(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	if f.Window != nil && f.Window.Days != nil && len(f.Window.Days) == 0 {
 		return fmt.Errorf("%s: [window] has no days in its days; name some, leave them out for every day, or forbid "+

@@ -207,6 +207,37 @@ func TestASpecIsWhatWasOffered(t *testing.T) {
 	}
 }
 
+// TestTheInstallOfAJob checks that a job belongs to one install, and to the one that a runner was started for.
+func TestTheInstallOfAJob(t *testing.T) {
+	deploy := func(id string) api.DeploySpec { return api.DeploySpec{InstallID: id, ComponentKind: "sandbox"} }
+	for name, test := range map[string]struct {
+		runner string
+		spec   api.JobSpec
+		want   string
+	}{
+		"the runner's": {"ins_1", api.JobSpec{Kind: api.JobSpecKindApply, Apply: api.ApplySpec{Deploy: deploy("ins_1")}}, ""},
+		"secrets of the runner's": {"ins_1", api.JobSpec{Kind: api.JobSpecKindSecrets,
+			Secrets: api.SecretsSpec{InstallID: "ins_1"}}, ""},
+		"a build": {"ins_1", api.JobSpec{Kind: api.JobSpecKindBuild}, ""},
+		"another": {"ins_1", api.JobSpec{Kind: api.JobSpecKindApply, Apply: api.ApplySpec{Deploy: deploy("ins_2")}},
+			`for install "ins_2", and this runner was started for install ins_1`},
+		"none": {"ins_1", api.JobSpec{Kind: api.JobSpecKindApply}, `for install ""`},
+		"another behind the runner's": {"ins_1", api.JobSpec{Kind: api.JobSpecKindApply,
+			Sync: api.SyncSpec{InstallID: "ins_1"}, Apply: api.ApplySpec{Deploy: deploy("ins_2")}}, `for install "ins_2"`},
+		"two": {"", api.JobSpec{Kind: api.JobSpecKindHealth, Health: api.HealthSpec{InstallID: "ins_1",
+			Parts: []api.HealthPart{{Deploy: deploy("ins_2")}}}}, `for the installs "ins_1" and "ins_2"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule := Rule{}
+			rule.Install = test.runner
+			err := rule.CheckSpec(string(test.spec.Kind), test.spec)
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
 func TestTheWindowOnDaysOnWhichTheClockIsSet(t *testing.T) {
 	night := parsed(t, "[window]\ndays=[\"sat\"]\nhours=\"22:00-06:00\"\nzone=\"Europe/Berlin\"").Window
 	for at, has := range map[string]bool{

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ type Rule struct {
 // RuleAt returns the rule that follows from the file at a point in time.
 func (f File) RuleAt(now time.Time) Rule {
 	rule := Rule{Secrets: f.Secrets, RunnerPolicy: api.RunnerPolicy{Debug: f.Debug, FreeEnv: f.Actions.FreeEnv,
+		Roles: f.Roles.rules(),
 		Limits: api.RunnerLimits{
 			MemoryBytes: int64(f.Limits.Memory), TimeoutSeconds: int(time.Duration(f.Limits.Timeout) / time.Second),
 		}}}
@@ -121,6 +123,9 @@ func (r Rule) CheckSpec(offered string, spec api.JobSpec) error {
 		return fmt.Errorf("this job was offered as %s and its spec is of kind %s; it is not done: this is a bug in the "+
 			"control plane; report it", offered, spec.Kind)
 	}
+	if err := cmp.Or(r.checkInstall(spec), r.CheckRole(spec)); err != nil {
+		return err
+	}
 	for _, part := range spec.Health.Parts {
 		if err := r.checkComponent(part.Deploy.ComponentKind); err != nil {
 			return err
@@ -185,6 +190,7 @@ func (r Rule) Lines() [][2]string {
 		{"debug", yes[r.Debug]},
 		{"free env", yes[r.FreeEnv]},
 		{"cluster exec", listed(&r.ClusterExec, "")},
+		{"roles", r.roleLine()},
 		{"memory", limit(r.Limits.MemoryBytes > 0, "%v for each job, held by watching its processes",
 			Size(r.Limits.MemoryBytes))},
 		{"timeout", limit(r.Limits.TimeoutSeconds > 0, "%v for each job", time.Duration(
@@ -204,6 +210,21 @@ func (s Secrets) describe() string {
 		text += ", of the installs " + listed(&s.Installs, "")
 	}
 	return text
+}
+
+// roleLine describes the roles that jobs may run under.
+func (r Rule) roleLine() string {
+	if r.Roles.OwnIdentity {
+		return "none: jobs run with the runner's own identity"
+	}
+	line := listed(r.Roles.Allow, "those of the job's own install")
+	if len(r.Roles.BreakGlass) > 0 {
+		line += "; with a grant only: " + strings.Join(r.Roles.BreakGlass, ", ")
+	}
+	if r.Roles.ReadOnlyPlans {
+		line += "; plans read only"
+	}
+	return line
 }
 
 func listed(allowed *[]string, all string) string {

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
+	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
@@ -87,15 +87,9 @@ func (h installHandler) WithGroup(name string) slog.Handler {
 
 // setInstall sets the install from the spec.
 func (a *attempt) setInstall(spec api.JobSpec) {
-	if id := installOf(spec); id != "" && a.install.Load() == nil {
+	if id := policy.InstallOf(spec); id != "" && a.install.Load() == nil {
 		a.install.Store(&id)
 	}
-}
-
-// installOf returns the id of a job's install; empty for a build.
-func installOf(spec api.JobSpec) string {
-	return cmp.Or(spec.Plan.Deploy.InstallID, spec.Apply.Deploy.InstallID, spec.Action.InstallID,
-		spec.Secrets.InstallID)
 }
 
 // name returns <job>/<number>.

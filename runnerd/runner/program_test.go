@@ -20,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
@@ -140,6 +141,8 @@ func do(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		}
 		env.Log.Info("waited")
 		return succeeded(), nil
+	case "show the environment":
+		return showEnvironment(ctx, env)
 	case "finish in spite of the interrupt":
 		env.Log.Info("waiting")
 		<-ctx.Done()
@@ -212,6 +215,19 @@ func do(ctx context.Context, env *job.Env) (api.JobResult, error) {
 }
 
 func succeeded() api.JobResult { return api.JobResult{Status: job.Succeeded} }
+
+// showEnvironment runs a script, as handlers run programs, that writes its environment to a file of the job, and waits.
+func showEnvironment(ctx context.Context, env *job.Env) (api.JobResult, error) {
+	file := filepath.Join(env.Root, env.Spec.Job+".environ")
+	script := shell(env, `env > "`+file+`.new" && mv "`+file+`.new" "`+file+`"`)
+	for name, value := range jobenv.ToolEnv(os.Environ()) {
+		script.Env = append(script.Env, name+"="+value)
+	}
+	if err := script.Run(ctx); err != nil {
+		return api.JobResult{}, err
+	}
+	return succeeded(), waitFor(ctx, filepath.Join(env.Root, "go on"))
+}
 
 // waitFor waits for a file that the test writes.
 func waitFor(ctx context.Context, file string) error {

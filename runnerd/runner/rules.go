@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ func PolicyFile(dir string) string { return filepath.Join(dir, "runner.toml") }
 type rules struct {
 	watched policy.FileWatcher // only for the polling goroutine
 	log     *slog.Logger
+	options Options
 
 	mutex   sync.Mutex
 	rule    policy.Rule
@@ -27,11 +29,12 @@ type rules struct {
 
 func newRules(options Options) *rules {
 	held := &rules{watched: policy.FileWatcher{Path: options.Policy, Required: options.Policy != ""}, log: options.Log,
+		options: options,
 		changed: make(chan struct{})}
 	if options.Policy == "" {
 		held.watched.Path = PolicyFile(options.Dir)
 	}
-	held.rule = held.watched.Reload(time.Now())
+	held.rule = held.read()
 	held.logRule()
 	return held
 }
@@ -43,9 +46,17 @@ func (r *rules) currentRule() (policy.Rule, <-chan struct{}) {
 	return r.rule, r.changed
 }
 
+// read returns the rule of the file and of the runner's flags.
+func (r *rules) read() policy.Rule {
+	rule := r.watched.Reload(time.Now()).PausedIn(r.options.Dir)
+	rule.Install = r.options.Install
+	rule.Roles.BreakGlass = slices.Concat(rule.Roles.BreakGlass, r.options.BreakGlass)
+	return rule
+}
+
 // reload reads the file again.
 func (r *rules) reload() {
-	rule := r.watched.Reload(time.Now())
+	rule := r.read()
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if reflect.DeepEqual(rule, r.rule) {

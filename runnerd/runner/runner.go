@@ -67,6 +67,10 @@ type Options struct {
 	KubeConfig string
 	// PassEnv names variables that jobs get in addition to those of package ambient.
 	PassEnv []string
+	// Install is the only install whose jobs this runner takes; empty for any.
+	Install string
+	// BreakGlass are the names of roles that need a grant of the owner, in addition to those in the runner file.
+	BreakGlass []string
 	// FinishKilled, when set, is called after all processes of a job have ended and before its end
 	// is reported. It saves and removes what the job left outside of its spool directory,
 	// below root, this runner's own directory. The returned sentences go to the job's log;

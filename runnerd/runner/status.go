@@ -102,7 +102,7 @@ func ReadStatus(options StatusOptions) (Status, error) {
 	if options.Policy == "" {
 		watched.Path = PolicyFile(options.Dir)
 	}
-	rule := watched.Reload(time.Now())
+	rule := watched.Reload(time.Now()).PausedIn(options.Dir)
 	status.Policy, status.Secrets = rule.RunnerPolicy, rule.Secrets
 	undelivered, err := os.ReadDir(filepath.Join(options.Dir, spool.UndeliveredDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +135,7 @@ func statusOf(dir spool.Attempt) (AttemptStatus, error) {
 		status.Status = "being ended (" + ending.Reason + ")"
 	}
 	if spec, found, err := dir.Spec(); err == nil && found {
-		status.Install = installOf(spec)
+		status.Install = policy.InstallOf(spec)
 	}
 	if status.Started, _, err = dir.Started(); err != nil {
 		return status, err

@@ -119,9 +119,11 @@ func (n *installation) provision(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// The clusters of Azure are reached with the login program that its documentation names.
+	// The clusters of Azure are reached with the login program that its documentation names. No roles are assumed: the
+	// simulated cloud has none.
 	policy := filepath.Join(n.dir, "runner.toml")
-	if err := os.WriteFile(policy, []byte("[cluster]\nexec = [\"kubelogin\"]\n"), 0o644); err != nil {
+	rules := "[cluster]\nexec = [\"kubelogin\"]\n[roles]\nown_identity = true\n"
+	if err := os.WriteFile(policy, []byte(rules), 0o644); err != nil {
 		return err
 	}
 	if n.runner, err = n.fleet.AddInstaller(ctx, n.name, []string{"--policy", policy}, env); err != nil {

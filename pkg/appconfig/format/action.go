@@ -17,9 +17,9 @@ type Action struct {
 	// Components that must be deployed first.
 	Dependencies []string `toml:"dependencies" json:"dependencies,omitempty" config:"set,idle" example:"api"`
 	// Name of the role that it runs with. The default is the maintenance role.
-	Role string `toml:"role" json:"role,omitempty" config:"template,idle" example:"{{.nuon.install.id}}-maintenance"`
+	Role string `toml:"role" json:"role,omitempty" config:"template" example:"{{.nuon.install.id}}-maintenance"`
 	// Name of the break-glass role that it runs with. This is the older form of role.
-	BreakGlassRole string `toml:"break_glass_role" json:"break_glass_role,omitempty" config:"template,idle" example:"{{.nuon.install.id}}-bucket-repair"`
+	BreakGlassRole string `toml:"break_glass_role" json:"break_glass_role,omitempty" config:"template" example:"{{.nuon.install.id}}-bucket-repair"`
 	// Give its steps access to the cluster: the one that the runner is configured with, or that of
 	// the sandbox's outputs. The default is no access.
 	EnableKubeConfig bool `toml:"enable_kube_config" json:"enable_kube_config,omitempty"`

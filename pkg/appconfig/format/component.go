@@ -38,7 +38,7 @@ type Component struct {
 	// When to check for drift.
 	DriftSchedule string `toml:"drift_schedule" json:"drift_schedule,omitempty" config:"cron,idle" example:"0 3 * * *"`
 	// Roles that its operations run with.
-	OperationRoles []OperationRole `toml:"operation_roles" json:"operation_roles,omitempty" config:"sorted=operation,idle"`
+	OperationRoles []OperationRole `toml:"operation_roles" json:"operation_roles,omitempty" config:"sorted=operation"`
 	// Installs can disable and enable it.
 	Toggleable bool `toml:"toggleable" json:"toggleable,omitempty"`
 	// Whether a toggleable component is enabled by default.

@@ -76,13 +76,12 @@ var kinds = sync.OnceValue(func() []Kind {
 		kind[InputGroup]("input-group", "", "input_groups/*.toml").withAliases("group", "input-groups"),
 		kind[Secrets]("secrets", "", "secrets.toml"),
 		kind[Secret]("secret", "", "secrets/*.toml"),
-		kind[Permissions]("permissions", "", "permissions.toml").noEffectYet(),
-		kind[StandingRole]("role", "", "permissions/*.toml").withAliases("permission", "standing-role").noEffectYet(),
-		kind[BreakGlass]("break-glass", "", "break_glass.toml", "break_glass/*.toml").noEffectYet(),
+		kind[Permissions]("permissions", "", "permissions.toml"),
+		kind[StandingRole]("role", "", "permissions/*.toml").withAliases("permission", "standing-role"),
+		kind[BreakGlass]("break-glass", "", "break_glass.toml", "break_glass/*.toml"),
 		kind[Role]("break-glass-role", "", "break_glass/*.toml").describedAs(
-			"A role that is disabled until the customer enables it; a file below break_glass/ contains a single one.").
-			noEffectYet(),
-		kind[OperationRoles]("operation-roles", "", "operation_roles.toml").noEffectYet(),
+			"A role that is disabled until the customer enables it; a file below break_glass/ contains a single one."),
+		kind[OperationRoles]("operation-roles", "", "operation_roles.toml"),
 		kind[KubernetesContexts]("kubernetes-contexts", "", "kubernetes_contexts.toml", "kubernetes_contexts/*.toml"),
 		kind[KubernetesContext]("kubernetes-context", "", "kubernetes_contexts/*.toml"),
 		kind[Policies]("policies", "", "policies.toml").noEffectYet(),

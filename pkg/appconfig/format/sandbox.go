@@ -22,7 +22,7 @@ type Sandbox struct {
 	// Number of automatic retries of a failed run.
 	MaxAutoRetries int `toml:"max_auto_retries" json:"max_auto_retries,omitempty" config:"default=0"`
 	// Roles that its operations run with.
-	OperationRoles []OperationRole `toml:"operation_roles" json:"operation_roles,omitempty" config:"sorted=operation,idle"`
+	OperationRoles []OperationRole `toml:"operation_roles" json:"operation_roles,omitempty" config:"sorted=operation"`
 	// When to check for drift.
 	DriftSchedule string `toml:"drift_schedule" json:"drift_schedule,omitempty" config:"cron,idle" example:"0 3 * * *"`
 	// Skip the apply if the plan has no changes. nuon always does this: true and false mean the

@@ -25,10 +25,9 @@ mv /usr/local/bin/runnerd.new /usr/local/bin/runnerd
 umask 077
 mkdir -p /etc/nuon
 secret() { aws secretsmanager get-secret-value --secret-id "$1" --query SecretString --output text; }
-arguments=
 if [ -n "$registry_secret" ]; then
   secret "$registry_secret" >/etc/nuon/registry-password
-  arguments='--registry-password-file /etc/nuon/registry-password'
+  arguments="$arguments --registry-password-file /etc/nuon/registry-password"
 fi
 cat >/etc/nuon/runner.env <<END
 NUON_RUNNER_URL=$runner_url

@@ -20,6 +20,9 @@ func (t *template) addRoles() {
 			"AllowedValues": list{"true", "false"}, "Default": map[bool]string{true: "true", false: "false"}[role.Enabled]})
 		switches[role.Kind] = append(switches[role.Kind], id)
 		t.conditions["Role"+role.ID+"Enabled"] = equals(ref(id), "true")
+		if role.Kind == installstack.BreakGlass {
+			switches[role.Kind] = append(switches[role.Kind], t.addEnd(role, id))
+		}
 		t.addRole(role)
 	}
 	t.addGroup("What the vendor may do", slices.Concat(switches[installstack.Provision],
@@ -33,19 +36,42 @@ func (t *template) addRoles() {
 	}
 }
 
+// endForm matches the end of a grant, in UTC.
+const endForm = `^$|^20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z$`
+
+// addEnd adds the parameter with the end of a break-glass role, without which the role cannot be switched on.
+func (t *template) addEnd(role installstack.Role, enable string) string {
+	id := t.addParameter("Until"+role.ID, role.Label+": until", "When this access ends, in UTC, such as "+
+		"2026-11-23T22:00:00Z. AWS itself refuses everything after it.",
+		object{"Default": "", "AllowedPattern": endForm})
+	t.rules["End"+role.ID] = object{"RuleCondition": equals(ref(enable), "true"), "Assertions": list{object{
+		"Assert":            not(equals(ref(id), "")),
+		"AssertDescription": "Emergency access needs an end: set " + id + " to the time when it ends, in UTC.",
+	}}}
+	t.addOutput("break_glass_until."+role.Key, ref(id), "Role"+role.ID+"Enabled")
+	return id
+}
+
+// roleName returns the name of a role in the account.
+func roleName(role installstack.Role) string { return installstack.FitRoleName(role.Key) }
+
 // where names a role in findings.
 func where(role installstack.Role) string { return "role " + installstack.Plain(role.Key, 120) }
 
 // addRole adds one role with its boundary.
 func (t *template) addRole(role installstack.Role) {
 	id, condition := "Role"+role.ID, "Role"+role.ID+"Enabled"
-	name := installstack.FitRoleName(role.Key)
+	name := roleName(role)
+	trust := object{"Effect": "Allow", "Principal": object{"AWS": attribute("RunnerRole", "Arn")},
+		"Action": list{"sts:AssumeRole", "sts:TagSession"}}
+	if role.Kind == installstack.BreakGlass {
+		trust["Condition"] = object{"DateLessThan": object{"aws:CurrentTime": ref("Until" + role.ID)}}
+	}
 	properties := object{
-		"RoleName":    name,
-		"Description": roleDescription(role.Description),
-		"AssumeRolePolicyDocument": object{"Version": "2012-10-17", "Statement": list{object{"Effect": "Allow",
-			"Principal": object{"AWS": attribute("RunnerRole", "Arn")}, "Action": list{"sts:AssumeRole", "sts:TagSession"}}}},
-		"Tags": t.tags(),
+		"RoleName":                 name,
+		"Description":              roleDescription(role.Description),
+		"AssumeRolePolicyDocument": object{"Version": "2012-10-17", "Statement": list{trust}},
+		"Tags":                     t.tags(),
 	}
 	if role.Boundary != nil {
 		t.checkDocument(where(role), "the permissions boundary", role.Boundary.Bytes(), maxManaged)
@@ -57,6 +83,11 @@ func (t *template) addRole(role installstack.Role) {
 		properties["PermissionsBoundary"] = ref("Boundary" + role.ID)
 	}
 	managed, inline := t.policies(role)
+	if role.Kind == installstack.BreakGlass { // sessions outlive a condition of the trust
+		inline = append(inline, object{"PolicyName": "end-of-break-glass", "PolicyDocument": object{"Version": "2012-10-17",
+			"Statement": list{object{"Effect": "Deny", "Action": "*", "Resource": "*",
+				"Condition": object{"DateGreaterThanEquals": object{"aws:CurrentTime": ref("Until" + role.ID)}}}}}})
+	}
 	if len(managed) > 0 {
 		properties["ManagedPolicyArns"] = managed
 	}

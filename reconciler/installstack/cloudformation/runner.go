@@ -153,7 +153,8 @@ func (t *template) addRunnerGroup(subnet any) {
 func (t *template) userData() object {
 	r := t.stack.Runner
 	parts := list{"#!/bin/bash\nrunner_url=" + shellQuote(r.URL) + "\ndownload_url=" + shellQuote(r.DownloadURL) +
-		"\nsha256=" + shellQuote(r.SHA256) + "\nclaim=" + shellQuote(t.stack.Claim)}
+		"\nsha256=" + shellQuote(r.SHA256) + "\nclaim=" + shellQuote(t.stack.Claim) +
+		"\narguments=" + shellQuote(t.stack.RunnerArguments(roleName))}
 	size := len(parts[0].(string))
 	for _, v := range []struct {
 		name  string

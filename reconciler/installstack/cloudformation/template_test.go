@@ -445,3 +445,30 @@ func BenchmarkRender(b *testing.B) {
 		render(b, stacktest.Stack(b, app, facts))
 	}
 }
+
+// TestBreakGlassEnds checks that a break-glass role cannot be switched on without an end, and that its trust and its
+// permissions end there.
+func TestBreakGlassEnds(t *testing.T) {
+	parsed := parse(t, render(t, stacktest.Stack(t, stacktest.App("aws"), stacktest.Facts())))
+	found := false
+	for id, resource := range parsed.Resources {
+		if resource.Type != "AWS::IAM::Role" {
+			continue
+		}
+		raw, err := json.Marshal(resource.Properties)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := `{"aws:CurrentTime":{"Ref":"Until` + strings.TrimPrefix(id, "Role") + `"}}`
+		trust, deny := `"Condition":{"DateLessThan":`+end+`}`, `"Condition":{"DateGreaterThanEquals":`+end+`},"Effect":"Deny"`
+		ends := strings.Contains(string(raw), trust) && strings.Contains(string(raw), deny)
+		if ends != strings.Contains(id, "Repair") {
+			t.Errorf("%s: its end is in the role: %v\n%s", id, ends, raw)
+		}
+		found = found || ends
+	}
+	rendered := string(render(t, stacktest.Stack(t, stacktest.App("aws"), stacktest.Facts())))
+	if !found || !strings.Contains(rendered, `"EndRepair": {"Assertions":[{"Assert":{"Fn::Not":[{"Fn::Equals":[{"Ref":"UntilRepair"},""]}]}`) {
+		t.Errorf("a role can be switched on without an end")
+	}
+}

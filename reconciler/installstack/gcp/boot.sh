@@ -26,11 +26,11 @@ secret() {
   curl -fsS -H "Authorization: Bearer $token" "https://secretmanager.googleapis.com/v1/$1/versions/latest:access" |
     sed -n 's/.*"data": *"\([^"]*\)".*/\1/p' | base64 -d
 }
-arguments=
+arguments=$(attribute nuon-arguments)
 password=$(attribute nuon-registry-password-secret)
 if [ -n "$password" ]; then
   secret "$password" >/etc/nuon/registry-password
-  arguments='--registry-password-file /etc/nuon/registry-password'
+  arguments="$arguments --registry-password-file /etc/nuon/registry-password"
 fi
 cat >/etc/nuon/runner.env <<END
 NUON_RUNNER_URL=$(attribute nuon-runner-url)

@@ -98,7 +98,10 @@ func (m *module) addLocals() {
 		"nuon_app_id": cty.StringVal(i.AppID), "nuon_org_id": cty.StringVal(i.OrgID)}))
 	locals.SetAttributeValue("runner", object(map[string]cty.Value{"url": cty.StringVal(r.URL),
 		"download_url": cty.StringVal(r.DownloadURL), "sha256": cty.StringVal(r.SHA256),
-		"claim": cty.StringVal(m.stack.Claim), "stack_version": cty.StringVal(strconv.Itoa(m.stack.Version))}))
+		"claim": cty.StringVal(m.stack.Claim), "stack_version": cty.StringVal(strconv.Itoa(m.stack.Version)),
+		"arguments": cty.StringVal(m.stack.RunnerArguments(func(role installstack.Role) string {
+			return m.accountID(role.ID) + "@*"
+		}))}))
 	roles := map[string]cty.Value{}
 	for _, role := range m.stack.Roles {
 		id := roleID(role)
@@ -205,5 +208,10 @@ func (m *module) addVariables() {
 	body := m.file.Body().AppendNewBlock("variable", []string{"roles"}).Body()
 	body.SetAttributeRaw("type", hclwrite.Tokens{{Bytes: []byte("map(bool)")}})
 	body.SetAttributeValue("description", cty.StringVal("Roles to switch on (true) or off (false)."))
+	body.SetAttributeValue("default", cty.EmptyObjectVal)
+	body = m.file.Body().AppendNewBlock("variable", []string{"break_glass_until"}).Body()
+	body.SetAttributeRaw("type", hclwrite.Tokens{{Bytes: []byte("map(string)")}})
+	body.SetAttributeValue("description", cty.StringVal("When each break-glass role that is on ends, such as "+
+		"{ repair = \"2026-11-23T22:00:00Z\" }."))
 	body.SetAttributeValue("default", cty.EmptyObjectVal)
 }

@@ -128,6 +128,7 @@ resource "google_compute_instance" "runner" {
     nuon-runner-url               = local.runner.url
     nuon-download-url             = local.runner.download_url
     nuon-sha256                   = local.runner.sha256
+    nuon-arguments                = local.runner.arguments
     nuon-registry                 = var.registry
     nuon-registry-username        = var.registry_username
     nuon-claim                    = local.runner.claim

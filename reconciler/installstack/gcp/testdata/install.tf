@@ -10,6 +10,7 @@ locals {
     nuon_org_id     = "org_1"
   }
   runner = {
+    arguments     = "--install ins_06hv0000000000000000000000 --break-glass-role n877a1313-repair@*"
     claim         = "nuonc_org_1.ins_1.claim"
     download_url  = "https://runners.example.com/runnerd/00ff"
     sha256        = "00ff"
@@ -130,6 +131,11 @@ variable "runner_subnet_name" {
 variable "roles" {
   type        = map(bool)
   description = "Roles to switch on (true) or off (false)."
+  default     = {}
+}
+variable "break_glass_until" {
+  type        = map(string)
+  description = "When each break-glass role that is on ends, such as { repair = \"2026-11-23T22:00:00Z\" }."
   default     = {}
 }
 variable "secret_license" {

@@ -1,0 +1,115 @@
+package rollout
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack"
+)
+
+// roleOutputs are the outputs of a stack that name its roles.
+type roleOutputs struct {
+	standing           string // of a standing role, after its kind
+	custom, breakGlass string // of the others: objects by the name of the role
+}
+
+var roleOutputsOf = map[string]roleOutputs{
+	"aws": {"_iam_role_arn", "custom_role_arns", "break_glass_role_arns"},
+	"gcp": {"_sa_email", "custom_sa_emails", "break_glass_sa_emails"},
+}
+
+// hasRoles reports whether jobs of the install run under roles: the app declares some, and the customer's stack
+// reported any.
+func (s *snapshot) hasRoles() bool {
+	if s.config == nil || len(s.config.Permissions)+len(s.config.BreakGlass) == 0 {
+		return false
+	}
+	outputs, known := roleOutputsOf[s.config.Cloud()]
+	if !known {
+		return false
+	}
+	for _, kind := range []installstack.RoleKind{installstack.Provision, installstack.Maintenance,
+		installstack.Deprovision} {
+		if s.stack[string(kind)+outputs.standing] != nil {
+			return true
+		}
+	}
+	return s.stack[outputs.custom] != nil || s.stack[outputs.breakGlass] != nil
+}
+
+// operationRole returns the role of an operation, or why there is none now. Both are zero if jobs of the install run
+// with the runner's own identity.
+func (s *snapshot) operationRole(op installstack.Operation) (role api.OperationRole, why string) {
+	if !s.hasRoles() {
+		return role, ""
+	}
+	if s.roles == nil {
+		s.roles = installstack.ReadRoles(s.config, s.stackFacts())
+	}
+	found, err := s.roles.For(op)
+	if err != nil {
+		return role, err.Error()
+	}
+	cloud := s.config.Cloud()
+	output, reported := s.reportedRole(roleOutputsOf[cloud], found)
+	switch {
+	case reported == "" && found.Kind == installstack.BreakGlass:
+		return role, fmt.Sprintf("the %s runs under the break-glass role %s, which the customer has not switched on", op,
+			found.Key)
+	case reported == "":
+		return role, fmt.Sprintf("the %s runs under the role %s, which is switched off in the customer's stack; the "+
+			"customer switches it on there, and you set the outputs again: nuon installs stack set %s --file FILE", op,
+			found.Key, s.address())
+	}
+	name := reported
+	if cloud == "aws" {
+		if _, name, _ = strings.Cut(reported, ":role/"); name == "" {
+			return role, fmt.Sprintf("stack output %s is %.80q, which is not the ARN of a role", output, reported)
+		}
+	}
+	return api.OperationRole{Cloud: cloud, Name: name, Key: found.Key, Kind: string(found.Kind),
+		Operation: string(op.Verb)}, ""
+}
+
+// reportedRole returns what the stack reported about a role, and the name of the output.
+func (s *snapshot) reportedRole(outputs roleOutputs, role installstack.Role) (output, reported string) {
+	switch role.Kind {
+	case installstack.Custom:
+		output = outputs.custom
+	case installstack.BreakGlass:
+		output = outputs.breakGlass
+	default:
+		output = string(role.Kind) + outputs.standing
+		_ = json.Unmarshal(s.stack[output], &reported) // another type is no role
+		return output, reported
+	}
+	byName := map[string]string{}
+	_ = json.Unmarshal(s.stack[output], &byName)
+	return output, byName[role.Key]
+}
+
+// deployOperation returns what a deploy or a removal of a component is, for its role.
+func deployOperation(p *installComponent, remove bool) installstack.Operation {
+	op := installstack.Operation{Component: p.row.Name, Verb: installstack.VerbDeploy}
+	switch sandbox := p.row.Name == appconfig.SandboxName; {
+	case sandbox && remove:
+		op.Verb = installstack.VerbDeprovision
+	case sandbox && p.mayBeDeployed():
+		op.Verb = installstack.VerbReprovision
+	case sandbox:
+		op.Verb = installstack.VerbProvision
+	case remove:
+		op.Verb = installstack.VerbTeardown
+	}
+	return op
+}
+
+// waitForRole makes a component wait if it cannot be deployed or removed under its role now.
+func (d *resolver) waitForRole(p *installComponent, w *desiredState) {
+	if _, why := d.operationRole(deployOperation(p, w.Absent)); why != "" {
+		w.WaitReason, w.Stalled, w.externalWait = why, true, true
+	}
+}

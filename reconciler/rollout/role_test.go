@@ -1,0 +1,103 @@
+package rollout
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// withRoles returns an install of an app with roles on a cloud.
+func withRoles(cloud string) *snapshot {
+	s := newSnapshot()
+	s.config.Runner = &format.Runner{Type: cloud}
+	const id = "{{.nuon.install.id}}-"
+	for kind, name := range map[string]string{"provision": "p", "maintenance": "m", "deprovision": "d",
+		"custom": "deploy"} {
+		s.config.Permissions = append(s.config.Permissions,
+			format.StandingRole{Type: kind, Role: format.Role{Name: id + name}})
+	}
+	s.config.BreakGlass = []format.Role{{Name: id + "repair"}}
+	s.config.OperationRoles = []format.OperationRule{{Principal: "nuon::component:metrics", Operation: "deploy",
+		Role: id + "deploy"}}
+	s.config.Actions = append(s.config.Actions, appconfig.Action{Name: "repair", BreakGlassRole: id + "repair"})
+	return s
+}
+
+// TestRolesOfJobs checks which role a job gets from what the customer's stack reported, and why one waits.
+func TestRolesOfJobs(t *testing.T) {
+	arn := func(name string) string { return `"arn:aws:iam::1:role/` + name + `"` }
+	for name, c := range map[string]struct {
+		cloud string
+		stack []string
+		op    installstack.Operation
+		want  string // the name of the role, or why there is none
+	}{
+		"before there are outputs": {"aws", nil, installstack.Operation{Component: "metrics", Verb: "deploy"}, ""},
+		"a stack without roles": {"aws", []string{"vpc_id", `"vpc-1"`},
+			installstack.Operation{Component: "metrics", Verb: "deploy"}, ""},
+		"a standing role": {"aws", []string{"provision_iam_role_arn", arn("p")},
+			installstack.Operation{Component: "sandbox", Verb: "provision"}, "p"},
+		"below a path": {"aws", []string{"provision_iam_role_arn", arn("vendor/p")},
+			installstack.Operation{Component: "sandbox", Verb: "provision"}, "vendor/p"},
+		"no ARN": {"aws", []string{"provision_iam_role_arn", `"p"`},
+			installstack.Operation{Component: "sandbox", Verb: "provision"}, "which is not the ARN of a role"},
+		"a custom role": {"aws", []string{"custom_role_arns", `{"INSTALL-deploy":` + arn("INSTALL-deploy") + `}`},
+			installstack.Operation{Component: "metrics", Verb: "deploy"}, "INSTALL-deploy"},
+		"switched off": {"aws", []string{"provision_iam_role_arn", arn("p"), "maintenance_iam_role_arn", `""`},
+			installstack.Operation{Component: "metrics", Verb: "teardown"}, "switched off in the customer's stack"},
+		"a custom role that is off": {"aws", []string{"provision_iam_role_arn", arn("p")},
+			installstack.Operation{Component: "metrics", Verb: "deploy"}, "switched off in the customer's stack"},
+		"break glass": {"aws", []string{"provision_iam_role_arn", arn("p"), "break_glass_role_arns", `{}`},
+			installstack.Operation{Action: "repair", Verb: "trigger"}, "which the customer has not switched on"},
+		"a service account": {"gcp", []string{"provision_sa_email", `"p@x.iam.gserviceaccount.com"`},
+			installstack.Operation{Component: "sandbox", Verb: "provision"}, "p@x.iam.gserviceaccount.com"},
+		"Azure": {"azure", []string{"provision_iam_role_arn", arn("p")},
+			installstack.Operation{Component: "sandbox", Verb: "provision"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := withRoles(c.cloud)
+			for i := range c.stack {
+				c.stack[i] = strings.ReplaceAll(c.stack[i], "INSTALL", s.install.ID)
+			}
+			if c.stack != nil {
+				s.stack = stackOutputs(c.stack...)
+			}
+			want := strings.ReplaceAll(c.want, "INSTALL", s.install.ID)
+			role, why := s.operationRole(c.op)
+			if role.Name != want && (why == "" || !strings.Contains(why, want)) {
+				t.Errorf("got %+v, %q", role, why)
+			}
+			if (role == api.OperationRole{}) != (why != "" || want == "") {
+				t.Errorf("got %+v, %q", role, why)
+			}
+		})
+	}
+}
+
+// TestAComponentWaitsForItsRole checks that a component whose role is switched off waits and says so, that an action
+// does not start, and that the role is in the target of a plan once it is on.
+func TestAComponentWaitsForItsRole(t *testing.T) {
+	s := withRoles("aws")
+	s.land("sandbox")
+	s.stack = stackOutputs("maintenance_iam_role_arn", `"arn:aws:iam::1:role/m"`, "custom_role_arns", `{}`)
+	w := s.desiredStates()["metrics"]
+	if !w.Stalled || !strings.Contains(w.WaitReason, "the deploy of metrics runs under the role "+s.install.ID+"-deploy, "+
+		"which is switched off") {
+		t.Errorf("waits (for a person: %t): %q", w.Stalled, w.WaitReason)
+	}
+	var no *workflow.Unavailable
+	if _, err := s.ActionJob(workflow.ActionRun{Action: "repair"}); !errors.As(err, &no) ||
+		!strings.Contains(no.Reason, "break-glass role") {
+		t.Errorf("an action of a role that is off: %v", err)
+	}
+	s.stack["custom_role_arns"] = []byte(`{"` + s.install.ID + `-deploy":"arn:aws:iam::1:role/x"}`)
+	if w := s.desiredStates()["metrics"]; w.WaitReason != "" {
+		t.Errorf("waits with the role: %q", w.WaitReason)
+	}
+}

@@ -1,0 +1,44 @@
+// Package session describes sessions of a role, which the package of each cloud starts: how a runner acts under a role
+// of the customer's account for one job. Package jobrole calls them in the job's own process.
+package session
+
+import (
+	"context"
+	"time"
+)
+
+// Request describes the sessions that a job needs.
+type Request struct {
+	// Role is the name of the role, without an account: a session is always in the runner's own account.
+	Role string
+	// Session is the name of each session, by which the cloud's own log names the job.
+	Session string
+	// Tags are the tags of each session.
+	Tags map[string]string
+	// ReadOnly limits the sessions to reading, on AWS.
+	ReadOnly bool
+	// Until is when the role's grant ends; zero for a standing role. The credentials end then at the latest.
+	Until time.Time
+}
+
+// Credentials are those of one session.
+type Credentials struct {
+	// Content is what programs get from the job's endpoint.
+	Content []byte
+	// Secrets are what a log must not show.
+	Secrets []string
+	Expires time.Time
+}
+
+// Issuer starts sessions of one role.
+type Issuer interface {
+	// Identity returns what the sessions act as, for people.
+	Identity() string
+	// Issue starts a session that ends at the request's end at the latest.
+	Issue(ctx context.Context) (Credentials, error)
+	// Environ returns the variables by which programs use the endpoint with its token, or the first credentials.
+	Environ(endpoint, token string, first Credentials) map[string]string
+}
+
+// MaxSession is the duration of a session. AWS allows no more for a role that another role assumes.
+const MaxSession = time.Hour

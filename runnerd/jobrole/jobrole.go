@@ -1,0 +1,214 @@
+// Package jobrole lets the programs of one job act under the role of that job in the customer's cloud account, and as
+// nothing else.
+//
+// It checks the role against the owner's rules and grants, has the cloud start a session for the job, and serves the
+// credentials to the job's programs on a loopback endpoint of that job alone. It runs in the job's own process, so it
+// outlives runnerd. It never shows the runner's own credentials to a program. Package job calls it.
+package jobrole
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/runnerd/audit"
+	"github.com/nuon-toolkit/nuon/runnerd/cloud/aws"
+	"github.com/nuon-toolkit/nuon/runnerd/cloud/gcp"
+	"github.com/nuon-toolkit/nuon/runnerd/cloud/session"
+	"github.com/nuon-toolkit/nuon/runnerd/grant"
+	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
+	"github.com/nuon-toolkit/nuon/runnerd/policy"
+)
+
+// renewBefore is how long before the end of a session programs get a new one.
+const renewBefore = 10 * time.Minute
+
+// issueTimeout bounds one session's start.
+const issueTimeout = time.Minute
+
+// Options describe a job.
+type Options struct {
+	Spec   api.JobSpec
+	Policy policy.Rule
+	// Dir is the runner's own directory, with the grants and the audit log.
+	Dir string
+	// Log writes a line to the job's log.
+	Log func(format string, args ...any)
+	// Redact gets all credentials before a program does.
+	Redact *redact.Set
+
+	open func(context.Context, session.Request) (session.Issuer, error) // replaced by tests
+	now  func() time.Time
+}
+
+// openers start sessions, by cloud.
+var openers = map[string]func(context.Context, session.Request) (session.Issuer, error){
+	"aws": aws.Open, "gcp": gcp.Open}
+
+// Session is what the programs of a job act as.
+type Session struct {
+	options Options
+	request session.Request
+	issuer  session.Issuer
+	server  *endpoint
+
+	mu      sync.Mutex
+	current session.Credentials
+}
+
+// Open starts a session of the job's role, and makes the programs that this process starts from now on find the
+// credentials of that session, and not those of the runner (jobenv.ToolEnv). The process itself still acts as the
+// runner, for example to read the customer's secrets. It does nothing for a job without a role, or if the owner lets
+// jobs run with the runner's own identity. Close ends the endpoint.
+func Open(ctx context.Context, o Options) (*Session, error) {
+	if o.Spec.Role.Name == "" || o.Policy.Roles.OwnIdentity {
+		return &Session{}, nil
+	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	if o.open == nil {
+		o.open = openers[o.Spec.Role.Cloud]
+	}
+	if o.open == nil {
+		return nil, fmt.Errorf("this runner knows no roles of the cloud %.20q; update it to the version of the control plane",
+			o.Spec.Role.Cloud)
+	}
+	s := &Session{options: o}
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(s.refuse(err), s.Close())
+	}
+	return s, nil
+}
+
+// start checks the role, starts the first session and the endpoint, and sets the environment.
+func (s *Session) start(ctx context.Context) (err error) {
+	o := s.options
+	if err := o.Policy.CheckRole(o.Spec); err != nil {
+		return err
+	}
+	s.request = requestOf(o)
+	if s.request.Until, err = s.granted(); err != nil {
+		return err
+	}
+	within, stop := context.WithTimeout(ctx, issueTimeout)
+	defer stop()
+	if s.issuer, err = o.open(within, s.request); err != nil {
+		return err
+	}
+	if s.current, err = s.issue(within); err != nil {
+		return err
+	}
+	if s.server, err = serve(s); err != nil {
+		return err
+	}
+	if err := jobenv.UseRole(o.Spec.Role.Cloud, s.issuer.Environ(s.server.url, s.server.token, s.current)); err != nil {
+		return err
+	}
+	o.Log("programs of this job act as %s (%s)", s.issuer.Identity(), o.Spec.Role.Operation)
+	return s.record(audit.RoleAssumed, "")
+}
+
+// requestOf returns the sessions that a job needs. A check of health only reads.
+func requestOf(o Options) session.Request {
+	spec := o.Spec
+	request := session.Request{Role: spec.Role.Name, Session: spec.Job, Tags: map[string]string{
+		"install": policy.InstallOf(spec), "component": componentOf(spec), "operation": spec.Role.Operation}}
+	request.ReadOnly = spec.Kind == api.JobSpecKindHealth ||
+		spec.Kind == api.JobSpecKindPlan && o.Policy.Roles.ReadOnlyPlans
+	return request
+}
+
+// componentOf returns the component or action of a job.
+func componentOf(spec api.JobSpec) string {
+	for _, name := range []string{spec.Plan.Deploy.Component, spec.Apply.Deploy.Component, spec.Action.Action} {
+		if name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// granted returns the end of the owner's grant of the role, or an error if it needs one and has none now. Standing
+// roles have no end.
+func (s *Session) granted() (until time.Time, err error) {
+	role := s.options.Spec.Role
+	if !s.options.Policy.NeedsGrant(role) {
+		return until, nil
+	}
+	all, err := grant.List(s.options.Dir)
+	if err != nil {
+		return until, err
+	}
+	name := policy.RoleName(role)
+	until, granted := grant.Until(all, name, s.options.now())
+	if granted {
+		return until, nil
+	}
+	for _, g := range all {
+		if policy.MatchName(g.Role, name) {
+			return until, fmt.Errorf("the owner's grant of the break-glass role %s ended at %s; the owner can grant it again: "+
+				"runnerd grants add %s --for 2h", name, g.Until.UTC().Format(time.RFC3339), name)
+		}
+	}
+	return until, fmt.Errorf("%s is a break-glass role, and the owner of this runner has not granted it; the owner can: "+
+		"runnerd grants add %s --for 2h", name, name)
+}
+
+// issue starts a session, and hides its secrets from the log before anything else sees them.
+func (s *Session) issue(ctx context.Context) (session.Credentials, error) {
+	made, err := s.issuer.Issue(ctx)
+	if err != nil {
+		return made, err
+	}
+	for _, secret := range made.Secrets {
+		s.options.Redact.Add([]byte(secret))
+	}
+	return made, nil
+}
+
+// credentials returns credentials for a program, and starts a new session if the last one ends soon. It checks the
+// grant each time.
+func (s *Session) credentials(ctx context.Context) (session.Credentials, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	until, err := s.granted()
+	if err != nil {
+		return session.Credentials{}, s.refuse(err)
+	}
+	left := s.current.Expires.Sub(s.options.now())
+	if left > renewBefore || left > 0 && !until.IsZero() && !s.current.Expires.Before(until) {
+		return s.current, nil
+	}
+	made, err := s.issue(ctx)
+	if err != nil {
+		return session.Credentials{}, s.refuse(err)
+	}
+	s.current = made
+	return made, s.record(audit.RoleAssumed, "")
+}
+
+// refuse records that the job gets no credentials, and returns why.
+func (s *Session) refuse(why error) error {
+	s.options.Log("the programs of this job get no credentials: %v", why)
+	return errors.Join(why, s.record(audit.RoleRefused, why.Error()))
+}
+
+func (s *Session) record(what, why string) error {
+	spec := s.options.Spec
+	return audit.Append(s.options.Dir, audit.Event{At: s.options.now(), What: what, Role: policy.RoleName(spec.Role),
+		Job: spec.Job, Attempt: spec.Attempt, Install: policy.InstallOf(spec), Component: componentOf(spec),
+		Operation: spec.Role.Operation, Until: s.request.Until, Reason: why})
+}
+
+// Close ends the endpoint.
+func (s *Session) Close() error {
+	if s == nil || s.server == nil {
+		return nil
+	}
+	return s.server.close()
+}

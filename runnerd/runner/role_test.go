@@ -1,0 +1,128 @@
+package runner_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/cloudtest"
+	"github.com/nuon-toolkit/nuon/runnerd/runner"
+)
+
+// TestRolesOfJobs runs two jobs under two roles at once: the script of each finds the credentials of its own role, and
+// nothing else of the runner's account.
+func TestRolesOfJobs(t *testing.T) {
+	cloud, err := cloudtest.Start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cloud.Close() })
+	own := cloud.AWS.AddRole(cloudtest.Role{Account: "111122223333", Name: "ins_1-runner"})
+	for _, name := range []string{"ins_1-maintenance", "ins_1-deprovision", "ins_2-maintenance"} {
+		cloud.AWS.AddRole(cloudtest.Role{Account: "111122223333", Name: name, TrustedBy: []string{own.ARN()}})
+	}
+	machine, err := cloud.AWS.StartInstance(cloudtest.Instance{Role: own, ID: "i-1", Region: "eu-central-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range append(append(cloud.Environ(), machine...), "AWS_REGION=eu-central-1") {
+		name, value, _ := strings.Cut(entry, "=")
+		t.Setenv(name, value)
+	}
+
+	s, dir := newServer(t), t.TempDir()
+	jobs := map[string]*served{}
+	for name, role := range map[string]string{"job_1": "ins_1-maintenance", "job_2": "ins_1-deprovision",
+		"job_3": "ins_2-maintenance"} {
+		job := s.enqueue(name, "show the environment", nil)
+		s.with(func() {
+			job.spec.Action.InstallID = strings.SplitN(role, "-", 2)[0]
+			job.spec.Role = api.OperationRole{Cloud: "aws", Name: role, Key: role, Kind: "maintenance", Operation: "trigger"}
+		})
+		jobs[name] = job
+	}
+	work(t, s, dir, func(o *runner.Options) { o.Capacity, o.Install = 3, "ins_1" })
+
+	s.until("the job of another install has ended", jobs["job_3"].ended)
+	if got := jobs["job_3"].result; got.Status != "failed" || !strings.Contains(got.Error, "started for install ins_1") {
+		t.Errorf("a job of another install: %+v", got)
+	}
+	first, second := environOf(t, s, dir, "job_1"), environOf(t, s, dir, "job_2")
+	for name, role := range map[string]string{"job_1": "ins_1-maintenance", "job_2": "ins_1-deprovision"} {
+		environ := map[string]map[string]string{"job_1": first, "job_2": second}[name]
+		for key, value := range environ {
+			if strings.HasPrefix(key, "AWS_EC2_METADATA_SERVICE") || strings.HasPrefix(value, "ASIA") {
+				t.Errorf("%s finds %s", name, key)
+			}
+		}
+		sessions := cloud.AWS.Sessions(role)
+		status, key := credentialsOf(t, environ["AWS_CONTAINER_CREDENTIALS_FULL_URI"],
+			environ["AWS_CONTAINER_AUTHORIZATION_TOKEN"])
+		if status != http.StatusOK || len(sessions) != 1 || sessions[0].Name != name || key != sessions[0].AccessKeyID {
+			t.Errorf("%s gets %d %s, and the sessions of %s are %v", name, status, key, role, sessions)
+		}
+	}
+	if status, key := credentialsOf(t, first["AWS_CONTAINER_CREDENTIALS_FULL_URI"],
+		second["AWS_CONTAINER_AUTHORIZATION_TOKEN"]); status != http.StatusForbidden || key != "" {
+		t.Errorf("one job gets the credentials of another: %d %s", status, key)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go on"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, job := range jobs {
+		s.until(name+" has ended", job.ended)
+	}
+	s.with(func() {
+		if text := fmt.Sprint(jobs["job_1"].messages()); !strings.Contains(text, "role/ins_1-maintenance (trigger)") ||
+			strings.Contains(text, first["AWS_CONTAINER_AUTHORIZATION_TOKEN"]) {
+			t.Errorf("the log is %s", text)
+		}
+	})
+}
+
+// environOf returns the environment that the script of a job found.
+func environOf(t *testing.T, s *server, dir, job string) map[string]string {
+	t.Helper()
+	file := filepath.Join(dir, job+".environ")
+	s.until(job+" shows its environment", func() bool {
+		_, err := os.Stat(file)
+		return err == nil
+	})
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	environ := map[string]string{}
+	for line := range strings.Lines(string(content)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		environ[name] = value
+	}
+	return environ
+}
+
+// credentialsOf reads the credentials of an endpoint, as the SDKs do.
+func credentialsOf(t *testing.T, url, token string) (status int, key string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", token)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var body struct {
+		AccessKeyID string `json:"AccessKeyId"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&body); err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, body.AccessKeyID
+}
