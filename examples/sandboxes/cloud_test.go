@@ -145,14 +145,14 @@ func (r *rig) settings(p public) map[string]any {
 	return all
 }
 
-// output is an output as `terraform output -json` prints it.
+// output is an output as the state file has it.
 type output struct {
 	Type  any
 	Value any
 }
 
 // applied applies a sandbox, checks that a second plan is empty, and returns the outputs.
-func (r *rig) applied(dir string, settings map[string]any, args ...string) (outputs map[string]output) {
+func (r *rig) applied(dir string, settings map[string]any, args ...string) map[string]output {
 	r.Helper()
 	content, err := json.Marshal(settings)
 	r.must(err)
@@ -160,8 +160,11 @@ func (r *rig) applied(dir string, settings map[string]any, args ...string) (outp
 	r.run(dir, append([]string{"apply", "-auto-approve", "-input=false", "-no-color"}, args...)...)
 	// It fails where something would change.
 	r.run(dir, append([]string{"plan", "-detailed-exitcode", "-input=false", "-no-color"}, args...)...)
-	r.must(json.Unmarshal(r.run(dir, "output", "-json"), &outputs))
-	return outputs
+	state, err := os.ReadFile(filepath.Join(dir, "terraform.tfstate"))
+	r.must(err)
+	var stored struct{ Outputs map[string]output }
+	r.must(json.Unmarshal(state, &stored))
+	return stored.Outputs
 }
 
 // objects returns the addresses of all objects of the cloud.

@@ -1,6 +1,8 @@
 # The cluster and what services share: encrypted, reached through load balancers only.
 
 mock_provider "aws" {
+  override_during = plan
+
   source = "./tests/mocks"
 }
 
@@ -13,6 +15,8 @@ variables {
 }
 
 run "defaults" {
+  command = plan
+
   assert {
     condition     = output.ecs_cluster.name == "inexample" && output.ecs_cluster.arn == "arn:aws:ecs:eu-west-1:123456789012:cluster/inexample" && output.runner.install_iam_role_arn == "arn:aws:iam::123456789012:role/runner"
     error_message = "The outputs must describe the cluster."
@@ -47,6 +51,8 @@ run "defaults" {
 }
 
 run "dns" {
+  command = plan
+
   variables {
     enable_nuon_dns = "true"
     cluster_name    = "other"
@@ -59,6 +65,8 @@ run "dns" {
 }
 
 run "internal_zone_only" {
+  command = plan
+
   variables {
     enable_nuon_dns            = "true"
     enable_public_route53_zone = "false"

@@ -1,10 +1,18 @@
-mock_provider "helm" {}
+mock_provider "helm" {
+  override_during = plan
+}
 
-mock_provider "kubernetes" {}
+mock_provider "kubernetes" {
+  override_during = plan
+}
 
-mock_provider "time" {}
+mock_provider "time" {
+  override_during = plan
+}
 
 mock_provider "aws" {
+  override_during = plan
+
   source = "./tests/mocks"
 }
 

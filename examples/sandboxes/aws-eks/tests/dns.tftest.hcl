@@ -1,12 +1,20 @@
 # The zones and what maintains their records and certificates: on, then off again.
 
-mock_provider "helm" {}
+mock_provider "helm" {
+  override_during = plan
+}
 
-mock_provider "kubernetes" {}
+mock_provider "kubernetes" {
+  override_during = plan
+}
 
-mock_provider "time" {}
+mock_provider "time" {
+  override_during = plan
+}
 
 mock_provider "aws" {
+  override_during = plan
+
   source = "./tests/mocks"
 }
 
@@ -22,6 +30,8 @@ variables {
 }
 
 run "on" {
+  command = plan
+
   variables {
     enable_nuon_dns = "true"
   }
@@ -58,6 +68,8 @@ run "on" {
 }
 
 run "without_ingress_nginx" {
+  command = plan
+
   variables {
     enable_nuon_dns      = "1"
     enable_ingress_nginx = "false"
@@ -70,6 +82,8 @@ run "without_ingress_nginx" {
 }
 
 run "off" {
+  command = plan
+
   assert {
     condition     = length(aws_route53_zone.public) + length(helm_release.alb) + length(helm_release.external_dns) + length(helm_release.cert_manager) + length(helm_release.ingress_nginx) == 0
     error_message = "Nothing of DNS may be left."

@@ -1,12 +1,20 @@
 # A cluster that exists: nothing of it is changed but its access entries.
 
-mock_provider "helm" {}
+mock_provider "helm" {
+  override_during = plan
+}
 
-mock_provider "kubernetes" {}
+mock_provider "kubernetes" {
+  override_during = plan
+}
 
-mock_provider "time" {}
+mock_provider "time" {
+  override_during = plan
+}
 
 mock_provider "aws" {
+  override_during = plan
+
   source = "./tests/mocks"
 }
 
@@ -28,6 +36,8 @@ variables {
 }
 
 run "without_dns" {
+  command = plan
+
   assert {
     condition     = length(aws_eks_cluster.install) + length(aws_eks_node_group.default) + length(aws_iam_role.cluster) + length(aws_iam_role.node) + length(aws_security_group.node) + length(aws_eks_addon.after_nodes) == 0
     error_message = "No cluster may be made."
@@ -55,6 +65,8 @@ run "without_dns" {
 }
 
 run "with_dns" {
+  command = plan
+
   variables {
     enable_nuon_dns = "true"
   }

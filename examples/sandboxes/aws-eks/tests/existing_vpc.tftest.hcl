@@ -1,12 +1,20 @@
 # The VPC of the install stack: subnets by their tags, then by their IDs.
 
-mock_provider "helm" {}
+mock_provider "helm" {
+  override_during = plan
+}
 
-mock_provider "kubernetes" {}
+mock_provider "kubernetes" {
+  override_during = plan
+}
 
-mock_provider "time" {}
+mock_provider "time" {
+  override_during = plan
+}
 
 mock_provider "aws" {
+  override_during = plan
+
   source = "./tests/mocks"
 
   override_data {
@@ -34,6 +42,8 @@ variables {
 }
 
 run "by_tags" {
+  command = plan
+
   assert {
     condition     = length(aws_vpc.new) == 0 && length(aws_nat_gateway.new) == 0 && length(aws_subnet.private) == 0
     error_message = "Nothing may be made in an existing VPC."
@@ -51,6 +61,8 @@ run "by_tags" {
 }
 
 run "by_ids" {
+  command = plan
+
   variables {
     public_subnet_ids  = "[subnet-1 subnet-2]"
     private_subnet_ids = "subnet-3"
@@ -74,6 +86,8 @@ run "by_ids" {
 }
 
 run "tags_for_load_balancers" {
+  command = plan
+
   variables {
     enable_nuon_dns      = "true"
     public_root_domain   = "inexample.example.com"

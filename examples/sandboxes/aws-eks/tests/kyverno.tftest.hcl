@@ -1,12 +1,20 @@
 # Kyverno and the policies of the app.
 
-mock_provider "helm" {}
+mock_provider "helm" {
+  override_during = plan
+}
 
-mock_provider "kubernetes" {}
+mock_provider "kubernetes" {
+  override_during = plan
+}
 
-mock_provider "time" {}
+mock_provider "time" {
+  override_during = plan
+}
 
 mock_provider "aws" {
+  override_during = plan
+
   source = "./tests/mocks"
 }
 
@@ -22,6 +30,8 @@ variables {
 }
 
 run "no_policies" {
+  command = plan
+
   assert {
     condition     = length(helm_release.kyverno) == 0 && length(helm_release.kyverno_policies) == 0
     error_message = "Without policies, there is no Kyverno."
@@ -29,6 +39,8 @@ run "no_policies" {
 }
 
 run "policies" {
+  command = plan
+
   variables {
     kyverno_policy_dir = "./tests/policies"
   }
@@ -45,6 +57,8 @@ run "policies" {
 }
 
 run "kyverno_alone" {
+  command = plan
+
   variables {
     enable_kyverno = "true"
   }

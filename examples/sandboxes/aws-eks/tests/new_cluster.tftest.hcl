@@ -1,12 +1,20 @@
 # A new cluster in a new VPC: closed and encrypted.
 
-mock_provider "helm" {}
+mock_provider "helm" {
+  override_during = plan
+}
 
-mock_provider "kubernetes" {}
+mock_provider "kubernetes" {
+  override_during = plan
+}
 
-mock_provider "time" {}
+mock_provider "time" {
+  override_during = plan
+}
 
 mock_provider "aws" {
+  override_during = plan
+
   source = "./tests/mocks"
 }
 
@@ -22,6 +30,8 @@ variables {
 }
 
 run "defaults" {
+  command = plan
+
   assert {
     condition     = aws_eks_cluster.install[0].name == "n-inexample" && aws_eks_cluster.install[0].version == "1.34"
     error_message = "The cluster is named by the install."
@@ -90,6 +100,8 @@ run "defaults" {
 
 # What the apps of the corpus set.
 run "settings" {
+  command = plan
+
   variables {
     cluster_name                   = "n-other"
     cluster_version                = "1.35"

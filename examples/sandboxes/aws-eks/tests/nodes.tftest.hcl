@@ -1,12 +1,20 @@
 # Who runs the nodes: the node group, Karpenter beside it, or EKS (Auto Mode).
 
-mock_provider "helm" {}
+mock_provider "helm" {
+  override_during = plan
+}
 
-mock_provider "kubernetes" {}
+mock_provider "kubernetes" {
+  override_during = plan
+}
 
-mock_provider "time" {}
+mock_provider "time" {
+  override_during = plan
+}
 
 mock_provider "aws" {
+  override_during = plan
+
   source = "./tests/mocks"
 }
 
@@ -22,6 +30,8 @@ variables {
 }
 
 run "karpenter" {
+  command = plan
+
   variables {
     enable_karpenter = "true"
   }
@@ -48,6 +58,8 @@ run "karpenter" {
 }
 
 run "karpenter_as_the_app_sets_it" {
+  command = plan
+
   variables {
     enable_karpenter                                = "true"
     karpenter_version                               = "1.5.0"
@@ -69,6 +81,8 @@ run "karpenter_as_the_app_sets_it" {
 }
 
 run "auto_mode" {
+  command = plan
+
   variables {
     eks_compute_config = { enabled = true, node_pools = ["general-purpose"] }
   }
@@ -95,6 +109,8 @@ run "auto_mode" {
 }
 
 run "auto_mode_with_a_role" {
+  command = plan
+
   variables {
     eks_compute_config = { enabled = true, node_role_arn = "arn:aws:iam::123456789012:role/nodes" }
   }

@@ -1,4 +1,6 @@
 mock_provider "aws" {
+  override_during = plan
+
   source = "./tests/mocks"
 }
 

@@ -1,6 +1,8 @@
 # The VPC of the install stack: subnets by their tags, then by their IDs.
 
 mock_provider "aws" {
+  override_during = plan
+
   source = "./tests/mocks"
 
   override_data {
@@ -26,6 +28,8 @@ variables {
 }
 
 run "by_tags" {
+  command = plan
+
   assert {
     condition     = length(aws_vpc.new) == 0 && length(aws_nat_gateway.new) == 0 && length(aws_subnet.private) == 0
     error_message = "Nothing may be made in an existing VPC."
@@ -43,6 +47,8 @@ run "by_tags" {
 }
 
 run "by_ids" {
+  command = plan
+
   variables {
     public_subnet_ids  = "[subnet-1 subnet-2]"
     private_subnet_ids = "subnet-3"

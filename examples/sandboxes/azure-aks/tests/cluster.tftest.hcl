@@ -1,10 +1,16 @@
 # The cluster: private by default, without accounts of its own.
 
-mock_provider "kubernetes" {}
+mock_provider "kubernetes" {
+  override_during = plan
+}
 
-mock_provider "azapi" {}
+mock_provider "azapi" {
+  override_during = plan
+}
 
 mock_provider "azurerm" {
+  override_during = plan
+
   source = "./tests/mocks"
 }
 
@@ -21,6 +27,8 @@ variables {
 }
 
 run "defaults" {
+  command = plan
+
   assert {
     condition     = azurerm_kubernetes_cluster.install.private_cluster_enabled && azurerm_kubernetes_cluster.install.local_account_disabled && !azurerm_kubernetes_cluster.install.run_command_enabled
     error_message = "The API server must be private, and know nobody but by Entra ID."
@@ -64,6 +72,8 @@ run "defaults" {
 
 # What aks-simple sets, and a principal for its roles.
 run "settings" {
+  command = plan
+
   variables {
     enable_nuon_dns                         = "false"
     cluster_endpoint_public_access          = true
@@ -100,6 +110,8 @@ run "settings" {
 }
 
 run "node_auto_provisioning" {
+  command = plan
+
   variables {
     enable_nap = true
   }

@@ -1,8 +1,12 @@
 # The registry, the network of the stack, and the zones: off, then on.
 
-mock_provider "azapi" {}
+mock_provider "azapi" {
+  override_during = plan
+}
 
 mock_provider "azurerm" {
+  override_during = plan
+
   source = "./tests/mocks"
 }
 
@@ -19,6 +23,8 @@ variables {
 }
 
 run "without_dns" {
+  command = plan
+
   assert {
     condition     = !azurerm_container_registry.install.admin_enabled && !azurerm_container_registry.install.anonymous_pull_enabled && output.acr.login_server == "inexample.azurecr.io"
     error_message = "The registry must be closed."
@@ -46,6 +52,8 @@ run "without_dns" {
 }
 
 run "with_dns" {
+  command = plan
+
   variables {
     enable_nuon_dns = "true"
   }

@@ -1,10 +1,16 @@
 # The cluster: private by default, with nodes that have no more than their service account.
 
-mock_provider "helm" {}
+mock_provider "helm" {
+  override_during = plan
+}
 
-mock_provider "kubernetes" {}
+mock_provider "kubernetes" {
+  override_during = plan
+}
 
 mock_provider "google" {
+  override_during = plan
+
   source = "./tests/mocks"
 }
 
@@ -20,6 +26,8 @@ variables {
 }
 
 run "defaults" {
+  command = plan
+
   assert {
     condition     = google_container_cluster.install.private_cluster_config[0].enable_private_nodes && google_container_cluster.install.private_cluster_config[0].enable_private_endpoint
     error_message = "Nodes and API server must be private."
@@ -67,6 +75,8 @@ run "defaults" {
 }
 
 run "settings" {
+  command = plan
+
   variables {
     cluster_name                            = "n-other"
     cluster_endpoint_public_access          = true

@@ -1,10 +1,16 @@
 # The zones and what maintains their records and certificates: on, then off again.
 
-mock_provider "helm" {}
+mock_provider "helm" {
+  override_during = plan
+}
 
-mock_provider "kubernetes" {}
+mock_provider "kubernetes" {
+  override_during = plan
+}
 
 mock_provider "google" {
+  override_during = plan
+
   source = "./tests/mocks"
 }
 
@@ -20,6 +26,8 @@ variables {
 }
 
 run "on" {
+  command = plan
+
   variables {
     enable_nuon_dns = "true"
   }
@@ -46,6 +54,8 @@ run "on" {
 }
 
 run "off" {
+  command = plan
+
   assert {
     condition     = length(google_dns_managed_zone.public) + length(helm_release.external_dns) + length(helm_release.cert_manager) + length(google_project_iam_member.dns_reader) == 0
     error_message = "Nothing of DNS may be left."

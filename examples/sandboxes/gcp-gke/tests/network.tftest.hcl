@@ -1,10 +1,16 @@
 # The network of the install stack.
 
-mock_provider "helm" {}
+mock_provider "helm" {
+  override_during = plan
+}
 
-mock_provider "kubernetes" {}
+mock_provider "kubernetes" {
+  override_during = plan
+}
 
 mock_provider "google" {
+  override_during = plan
+
   source = "./tests/mocks"
 }
 
@@ -20,6 +26,8 @@ variables {
 }
 
 run "network_of_the_stack" {
+  command = plan
+
   variables {
     network_name        = "existing"
     private_subnet_name = "existing-private"

@@ -1,6 +1,8 @@
 # A new network, or that of the install stack, and the zones in it.
 
 mock_provider "google" {
+  override_during = plan
+
   source = "./tests/mocks"
 }
 
@@ -15,6 +17,8 @@ variables {
 }
 
 run "new" {
+  command = plan
+
   assert {
     condition     = google_compute_network.new[0].name == "n-inexample" && !google_compute_network.new[0].auto_create_subnetworks
     error_message = "There must be a new network without subnetworks."
@@ -42,6 +46,8 @@ run "new" {
 }
 
 run "zones" {
+  command = plan
+
   variables {
     enable_nuon_dns = "true"
   }
@@ -58,6 +64,8 @@ run "zones" {
 }
 
 run "existing_by_name" {
+  command = plan
+
   variables {
     network_name = "existing"
   }
@@ -69,6 +77,8 @@ run "existing_by_name" {
 }
 
 run "existing_by_self_link" {
+  command = plan
+
   variables {
     network_name = "other"
     network      = "projects/example/global/networks/existing"

@@ -1,4 +1,6 @@
-mock_provider "kubernetes" {}
+mock_provider "kubernetes" {
+  override_during = plan
+}
 
 variables {
   nuon_id            = "inexample"
@@ -7,6 +9,8 @@ variables {
 }
 
 run "defaults" {
+  command = plan
+
   assert {
     condition     = output.namespaces == tolist(["inexample"]) && kubernetes_namespace_v1.install["inexample"].metadata[0].labels["pod-security.kubernetes.io/enforce"] == "baseline"
     error_message = "One namespace, in which pods have no power over their node."
@@ -24,6 +28,8 @@ run "defaults" {
 }
 
 run "more_namespaces" {
+  command = plan
+
   variables {
     additional_namespaces = ["data", "inexample"]
     pod_security          = "restricted"
