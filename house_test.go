@@ -68,8 +68,8 @@ var layers = map[string][][]string{
 	"reconciler": {
 		{"credentialscope", "installstack", "metrics", "queue", "refusal", "registry", "store/storetest/scratch",
 			"timing", "token"},
-		{"cloudidentity", "installstack/cloudformation", "installstack/gcp", "installstack/stacktest", "store",
-			"store/storetest/postgres"},
+		{"cloudidentity", "installstack/azure", "installstack/cloudformation", "installstack/gcp",
+			"installstack/stacktest", "store", "store/storetest/postgres"},
 		{"cloudclaim"},
 		{"appvariables", "inputs", "installstack/stackfiles", "observe", "release", "retention", "runnerprogram", "runners",
 			"stackoutputs", "store/storetest"},

@@ -71,7 +71,9 @@ func (r *replica) newServices() *services {
 	o.preview = preview.New(r.store, o.catalog)
 	o.retain = retention.New(r.store, r.options.retention)
 	o.rollout = rollout.New(r.store, r.key)
-	o.rollout.UseStacks(stackversion.New(r.program.Runner(r.options.runnerURL)))
+	runner := r.program.Runner(r.options.runnerURL)
+	runner.AzureAudience = r.options.azureAudience
+	o.rollout.UseStacks(stackversion.New(runner))
 	o.workflow = workflow.New(r.store, o.rollout)
 	o.health = installhealth.New(r.store, o.rollout)
 	o.secrets = installsecrets.New(r.store, o.rollout)

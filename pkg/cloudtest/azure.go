@@ -2,6 +2,7 @@ package cloudtest
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -21,6 +22,8 @@ type AzureMachine struct {
 	// Resource is the id of the resource that has the identity, such as
 	// /subscriptions/…/resourcegroups/…/providers/Microsoft.Compute/virtualMachineScaleSets/NAME.
 	Resource string
+	// UserData is the text that the machine was created with, in base64.
+	UserData string
 }
 
 func newAzure(c *Cloud) *Azure {
@@ -55,6 +58,9 @@ func (a *Azure) StartMachine(m AzureMachine) (string, error) {
 		switch {
 		case r.Header.Get("Metadata") != "true":
 			http.Error(w, `{"error":"invalid_request","error_description":"Required metadata header not specified"}`, 400)
+		case r.URL.Path == "/metadata/instance/compute/userData" && q.Get("api-version") >= "2021-01-01" &&
+			q.Get("format") == "text":
+			_, _ = io.WriteString(w, m.UserData)
 		case r.URL.Path != "/metadata/identity/oauth2/token" || q.Get("api-version") < "2018-02-01":
 			http.NotFound(w, r)
 		case q.Get("resource") == "":

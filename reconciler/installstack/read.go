@@ -170,6 +170,10 @@ func (r *reader) checkRunner(stack *Stack) {
 		r.warnf("control plane", "put the runner API behind TLS",
 			"runners would reach it at %s, without encryption", stack.Runner.URL)
 	}
+	if stack.Cloud == "azure" && stack.Runner.AzureAudience == "" {
+		r.errorf("control plane", "start the control plane with --azure-audience",
+			"it has no application that machines on Azure could prove their identity to")
+	}
 	if stack.Runner.SHA256 == "" {
 		r.errorf("control plane", hint, "it has no runner program to serve")
 	}

@@ -51,6 +51,8 @@ type Runner struct {
 	DownloadURL  string // of runnerd
 	SHA256       string // of runnerd, in hexadecimal
 	InstanceType string // empty for the default of the cloud
+	// AzureAudience is the application of the vendor that machines on Azure prove their identity to, api://….
+	AzureAudience string
 }
 
 // RoleKind is what a role is for.

@@ -308,8 +308,8 @@ func (r *runner) work(ctx context.Context) error {
 	loops.Go(func() { r.ruleLoop(taking) })
 	loops.Go(func() { r.rotateLoop(taking) })
 	loops.Go(func() { r.cleanUpLoop(taking) })
-	if r.Claim.Cloud == "gcp" && !r.Claim.IsZero() {
-		loops.Go(func() { r.stackLoop(taking) })
+	if report := stackReaders[r.Claim.Cloud]; report != nil && !r.Claim.IsZero() {
+		loops.Go(func() { r.stackLoop(taking, report) })
 	}
 	endJournal := r.startLogShipping()
 	if r.Reaper {

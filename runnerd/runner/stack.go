@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
+	"github.com/nuon-toolkit/nuon/runnerd/cloud/azure"
 	"github.com/nuon-toolkit/nuon/runnerd/cloud/gcp"
 )
 
@@ -18,15 +20,19 @@ const (
 	attributeOutputs = "nuon-outputs"
 )
 
-// stackLoop reports the outputs of the stack that this machine belongs to, whenever the attributes of
-// the machine change.
-func (r *runner) stackLoop(ctx context.Context) {
-	reported := ""
+// stackReaders are the clouds where the runner reports the outputs of the stack that its machine belongs to, as the
+// machine has them. On AWS, the stack itself reports them.
+var stackReaders = map[string]func(ctx context.Context) (api.StackReport, error){
+	"gcp": stackOnGCP, "azure": azure.Stack}
+
+// stackLoop reports the outputs of the stack whenever they change.
+func (r *runner) stackLoop(ctx context.Context, read func(ctx context.Context) (api.StackReport, error)) {
+	var reported api.StackReport
 	for {
-		now, report, err := stackOf(ctx)
-		if err == nil && now != reported {
+		report, err := read(ctx)
+		if err == nil && !reflect.DeepEqual(report, reported) {
 			if err = r.reportStack(ctx, report); err == nil {
-				reported = now
+				reported = report
 				r.log.Info("reported the outputs of the stack", "stack_version", report.StackVersion)
 			}
 		}
@@ -39,19 +45,19 @@ func (r *runner) stackLoop(ctx context.Context) {
 	}
 }
 
-// stackOf returns what the stack of this machine set, also as one text.
-func stackOf(ctx context.Context) (text string, report api.StackReport, err error) {
+// stackOnGCP returns what the stack of this machine set in its attributes.
+func stackOnGCP(ctx context.Context) (report api.StackReport, err error) {
 	var outputs string
 	for name, into := range map[string]*string{attributeInstall: &report.Install,
 		attributeVersion: &report.StackVersion, attributeOutputs: &outputs} {
 		if *into, err = gcp.Attribute(ctx, name); err != nil {
-			return "", report, err
+			return report, err
 		}
 	}
 	if err := json.Unmarshal([]byte(outputs), &report.Outputs); err != nil {
-		return "", report, fmt.Errorf("the attribute %s of this machine is no JSON: %w", attributeOutputs, err)
+		return report, fmt.Errorf("the attribute %s of this machine is no JSON: %w", attributeOutputs, err)
 	}
-	return report.Install + " " + report.StackVersion + " " + outputs, report, nil
+	return report, nil
 }
 
 func (r *runner) reportStack(ctx context.Context, report api.StackReport) error {

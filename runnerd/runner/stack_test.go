@@ -7,8 +7,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/cloudtest"
 )
 
-// TestStackOf reads what the stack set on a machine on GCP, by its metadata server.
-func TestStackOf(t *testing.T) {
+// TestStackOnGCP reads what the stack set on a machine on GCP, by its metadata server.
+func TestStackOnGCP(t *testing.T) {
 	cloud, err := cloudtest.Start(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -21,17 +21,17 @@ func TestStackOf(t *testing.T) {
 	}
 	name, value, _ := strings.Cut(environ[0], "=")
 	t.Setenv(name, value)
-	first, report, err := stackOf(t.Context())
+	report, err := stackOnGCP(t.Context())
 	if err != nil || report.Install != "ins_1" || report.StackVersion != "3" ||
 		string(report.Outputs["region"]) != `"europe-west3"` {
 		t.Errorf("%+v, %v", report, err)
 	}
 	set(attributeOutputs, `{"region": "europe-west4"}`)
-	if second, _, err := stackOf(t.Context()); err != nil || second == first {
-		t.Errorf("after a change %q, %v", second, err)
+	if report, err = stackOnGCP(t.Context()); err != nil || string(report.Outputs["region"]) != `"europe-west4"` {
+		t.Errorf("after a change %+v, %v", report, err)
 	}
 	set(attributeOutputs, "{")
-	if _, _, err := stackOf(t.Context()); err == nil {
+	if _, err := stackOnGCP(t.Context()); err == nil {
 		t.Error("what is no JSON is reported")
 	}
 }

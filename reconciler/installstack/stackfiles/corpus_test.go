@@ -23,9 +23,6 @@ func TestCorpus(t *testing.T) {
 			if app == nil {
 				t.Fatal(found.Err())
 			}
-			if app.Cloud() == "azure" {
-				t.Skip("stacks for Azure are not rendered yet")
-			}
 			facts := stacktest.Facts()
 			for _, in := range app.Inputs {
 				if in.Required && in.Default == nil {

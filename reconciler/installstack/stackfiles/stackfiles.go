@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack/azure"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/cloudformation"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/gcp"
 )
@@ -48,9 +49,11 @@ func Render(app *appconfig.App, facts installstack.Facts) Rendering {
 		for _, f := range files {
 			r.Files = append(r.Files, File(f))
 		}
-	default:
-		found = diagnostic.Diagnostics{{File: "stack.toml", Line: 1, Column: 1, Severity: diagnostic.Error, Rule: "stack",
-			Message: fmt.Sprintf("stacks for %s are not rendered yet", r.Cloud)}}
+	case "azure":
+		var template []byte
+		if template, found = azure.Render(read.Stack); template != nil {
+			r.Files = []File{{azure.FileName, string(template)}}
+		}
 	}
 	r.Findings = append(r.Findings, found...)
 	r.Findings.Sort()

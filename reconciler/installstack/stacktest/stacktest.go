@@ -19,7 +19,8 @@ func Facts() installstack.Facts {
 		Install: installstack.Install{ID: InstallID, Name: "acme", AppID: "app_1", App: "ledger", OrgID: "org_1"},
 		Org:     "vendor", Inputs: map[string]string{"size": "large"},
 		Runner: installstack.Runner{URL: "https://runners.example.com",
-			DownloadURL: "https://runners.example.com/runnerd/00ff", SHA256: "00ff"},
+			DownloadURL: "https://runners.example.com/runnerd/00ff", SHA256: "00ff",
+			AzureAudience: "api://nuon.example.com"},
 		Claim: "nuonc_org_1.ins_1.claim", Version: 3,
 	}
 }

@@ -4,6 +4,7 @@ package azure
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,8 +16,12 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// tokenURL is where the metadata service of a machine issues tokens.
-const tokenURL = "http://169.254.169.254/metadata/identity/oauth2/token"
+// The addresses of the metadata service of a machine: where it issues tokens, and where it has the text that the stack
+// set.
+const (
+	tokenURL = "http://169.254.169.254/metadata/identity/oauth2/token"
+	userURL  = "http://169.254.169.254/metadata/instance/compute/userData"
+)
 
 // maxAnswer bounds the answer of the metadata service.
 const maxAnswer = 64 << 10
@@ -40,29 +45,54 @@ func prove(ctx context.Context, address, audience string) (api.CloudIdentity, er
 	if err := CheckAudience(audience); err != nil {
 		return api.CloudIdentity{}, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		address+"?api-version=2018-02-01&resource="+url.QueryEscape(audience), nil)
-	if err != nil {
-		return api.CloudIdentity{}, fmt.Errorf("get the identity token of this machine on Azure: %w", err)
-	}
-	request.Header.Set("Metadata", "true")
-	// The metadata service is on this machine: its requests must not leave through a proxy.
-	client := &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}
-	response, err := client.Do(request)
-	if err != nil {
-		return api.CloudIdentity{}, fmt.Errorf("get the identity token of this machine on Azure: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }() // only read
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	status, body, err := ask(ctx, address+"?api-version=2018-02-01&resource="+url.QueryEscape(audience))
 	if err != nil {
 		return api.CloudIdentity{}, fmt.Errorf("get the identity token of this machine on Azure: %w", err)
 	}
 	var answer struct {
 		Token string `json:"access_token"`
 	}
-	if response.StatusCode != http.StatusOK || json.Unmarshal(body, &answer) != nil || answer.Token == "" {
+	if status != http.StatusOK || json.Unmarshal(body, &answer) != nil || answer.Token == "" {
 		return api.CloudIdentity{}, fmt.Errorf("get the identity token of this machine on Azure: its metadata "+
-			"service answers %d: %.300q", response.StatusCode, body)
+			"service answers %d: %.300q", status, body)
 	}
 	return api.CloudIdentity{Cloud: "azure", Token: answer.Token}, nil
+}
+
+// Stack returns what the stack of this machine set in its user data.
+func Stack(ctx context.Context) (api.StackReport, error) { return stack(ctx, userURL) }
+
+func stack(ctx context.Context, address string) (report api.StackReport, err error) {
+	status, body, err := ask(ctx, address+"?api-version=2021-01-01&format=text")
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("its metadata service answers %d: %.300q", status, body)
+	}
+	if err == nil {
+		body, err = base64.StdEncoding.DecodeString(string(body))
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &report)
+	}
+	if err != nil {
+		return api.StackReport{}, fmt.Errorf("read the user data of this machine on Azure: %w", err)
+	}
+	return report, nil
+}
+
+// ask returns the answer of the metadata service.
+func ask(ctx context.Context, address string) (status int, body []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header.Set("Metadata", "true")
+	// The metadata service is on this machine: its requests must not leave through a proxy.
+	client := &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = response.Body.Close() }() // only read
+	body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	return response.StatusCode, body, err
 }

@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 
@@ -27,6 +28,35 @@ func TestAudiences(t *testing.T) {
 		"api://x?resource=https://management.azure.com", "00000000-0000-0000-0000-000000000000"} {
 		if proof, err := prove(t.Context(), address+"/metadata/identity/oauth2/token", audience); err == nil {
 			t.Errorf("%q: %+v", audience, proof)
+		}
+	}
+}
+
+// TestStack reads the report that a stack's template leaves in the user data of the machine.
+func TestStack(t *testing.T) {
+	cloud, err := cloudtest.Start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cloud.Close() })
+	for text, want := range map[string]string{
+		`{"install": "ins_1", "stack_version": "3", "outputs": {"region": "westeurope"}}`: "",
+		`{`: "read the user data of this machine on Azure", "": "read the user data of this machine on Azure",
+	} {
+		address, err := cloud.Azure.StartMachine(cloudtest.AzureMachine{
+			UserData: base64.StdEncoding.EncodeToString([]byte(text))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := stack(t.Context(), address+"/metadata/instance/compute/userData")
+		switch {
+		case want != "":
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v", text, err)
+			}
+		case err != nil || report.Install != "ins_1" || report.StackVersion != "3" ||
+			string(report.Outputs["region"]) != `"westeurope"`:
+			t.Errorf("%+v, %v", report, err)
 		}
 	}
 }

@@ -1,0 +1,257 @@
+package azure_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack/azure"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack/stacktest"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// stack returns the stack of the app of stacktest.
+func stack(t testing.TB) *installstack.Stack {
+	t.Helper()
+	return stacktest.Stack(t, stacktest.App("azure"), stacktest.Facts())
+}
+
+func render(t testing.TB, s *installstack.Stack) []byte {
+	t.Helper()
+	raw, findings := azure.Render(s)
+	if raw == nil {
+		t.Fatal(findings.Err())
+	}
+	return raw
+}
+
+// TestGolden compares the template of a stack with everything with the one that was reviewed.
+func TestGolden(t *testing.T) {
+	const file = "testdata/azuredeploy.json"
+	got := render(t, stack(t))
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil { //nolint:gosec // of the repository
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the template is not that of %s (-args -update writes it): %v", file, err)
+	}
+}
+
+// given are the parameters that a customer enters.
+func given() map[string]any {
+	return map[string]any{"registry": "acme.azurecr.io/ledger", "registryPassword": "it's $(id) hunter2",
+		"sshPublicKey": "k", "inputDomain": "a'b\n$(id)",
+		"secretLicense": "x", "secretWildcardUri": "https://v.vault.azure.net/secrets/w",
+		"enableRepair": true, "networkName": "theirs", "publicSubnetName": "a", "privateSubnetName": "b",
+		"runnerSubnetName": "c"}
+}
+
+// TestEvaluation evaluates every expression of a template with what a customer enters. It fails for an unknown
+// function, parameter or variable, a value that the wrong type has, and a dependency on a resource that the template
+// does not have.
+func TestEvaluation(t *testing.T) {
+	for name, existing := range map[string]bool{"new network": false, "existing network": true} {
+		t.Run(name, func(t *testing.T) {
+			s := stack(t)
+			s.ExistingNetwork = existing
+			d := deploy(t, render(t, s), given())
+			machine := d.resource("Microsoft.Compute/virtualMachines")
+			if machine["name"] != installstack.RunnerRoleName(stacktest.InstallID) {
+				t.Errorf("the machine is %v, and the control plane accepts %s", machine["name"],
+					installstack.RunnerRoleName(stacktest.InstallID))
+			}
+			identity := machine["identity"].(map[string]any)
+			if len(identity["userAssignedIdentities"].(map[string]any)) != 5 { // all but the unused custom role
+				t.Errorf("the machine has %v", identity)
+			}
+			for _, output := range []string{"resource_group_id", "resource_group_name", "resource_group_location",
+				"subscription_id", "subscription_tenant_id", "network_id", "network_name", "public_subnet_ids",
+				"public_subnet_names", "private_subnet_ids", "private_subnet_names", "key_vault_id", "key_vault_name"} {
+				if v := d.outputs[output]; v == nil || v == "" {
+					t.Errorf("there is no output %s", output)
+				}
+			}
+			inputs := d.outputs["install_inputs"].(map[string]any)
+			if inputs["domain"] != "a'b\n$(id)" || inputs["size"] != "large" {
+				t.Errorf("the inputs are %v", inputs)
+			}
+			if d.outputs["smtp_password_arn"] != "" || d.outputs["license_arn"] == "" {
+				t.Errorf("the secrets are %v", d.outputs)
+			}
+		})
+	}
+}
+
+// TestUserData checks that the machine reports what the stack's outputs are.
+func TestUserData(t *testing.T) {
+	d := deploy(t, render(t, stack(t)), given())
+	properties := d.resource("Microsoft.Compute/virtualMachines")["properties"].(map[string]any)
+	raw, err := base64.StdEncoding.DecodeString(properties["userData"].(string))
+	var reported struct {
+		Install string
+		Version string `json:"stack_version"`
+		Outputs map[string]any
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &reported)
+	}
+	if diff := cmp.Diff(d.outputs, reported.Outputs); err != nil || diff != "" ||
+		reported.Install != stacktest.InstallID || reported.Version == "" {
+		t.Errorf("%v, %s%s", err, raw, diff)
+	}
+}
+
+// TestBootScript checks that a shell reads the script, and that it reads what the customer entered as text.
+func TestBootScript(t *testing.T) {
+	d := deploy(t, render(t, stack(t)), given())
+	extension := d.resource("Microsoft.Compute/virtualMachines/extensions")["properties"].(map[string]any)
+	script, err := base64.StdEncoding.DecodeString(extension["protectedSettings"].(map[string]any)["script"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := exec.CommandContext(t.Context(), "bash", "-n")
+	check.Stdin = bytes.NewReader(script)
+	if said, err := check.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, said)
+	}
+	head, _, _ := strings.Cut(string(script), "# Boots the machine")
+	run := exec.CommandContext(t.Context(), "bash", "-c",
+		head+`printf '%s\n' "$registry" "$runner_url" "$registry_secret"`)
+	want := "acme.azurecr.io/ledger\nhttps://runners.example.com\nnuon-registry-password\n"
+	if said, err := run.CombinedOutput(); err != nil || string(said) != want {
+		t.Errorf("%v: %s", err, said)
+	}
+	if strings.Contains(string(script), "hunter2") {
+		t.Error("the password of the registry is in the script")
+	}
+}
+
+// TestTarget checks that a known subscription and region are the only ones that the parameters may have.
+func TestTarget(t *testing.T) {
+	facts := stacktest.Facts()
+	facts.Account = map[string]map[string]string{"azure_account": {"location": "westeurope",
+		"subscription_id": "00000000-0000-0000-0000-000000000001"}}
+	d := deploy(t, render(t, stacktest.Stack(t, stacktest.App("azure"), facts)), given())
+	for name, want := range map[string]string{"location": "westeurope",
+		"subscription": "00000000-0000-0000-0000-000000000001"} {
+		if allowed := d.template.Parameters[name].Allowed; len(allowed) != 1 || allowed[0] != want {
+			t.Errorf("%s may be %v", name, allowed)
+		}
+	}
+}
+
+// TestFindings checks what a stack is refused for.
+func TestFindings(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(app *appconfig.App)
+		want   string
+	}{
+		"an unknown role": {func(app *appconfig.App) {
+			app.Permissions[0].Policies[0].AzureBuiltInRoles = []string{"Overlord"}
+		}, `no built-in role "Overlord"`},
+		"a boundary": {func(app *appconfig.App) {
+			app.Permissions[0].PermissionsBoundary = `{"permissions": []}`
+		}, "which roles on Azure cannot have"},
+		"a policy of another cloud": {func(app *appconfig.App) {
+			app.Permissions[0].Policies[0] = format.RolePolicy{ManagedPolicyName: "PowerUserAccess"}
+		}, "policies of another cloud"},
+		"a document of another cloud": {func(app *appconfig.App) {
+			app.Permissions[0].Policies[0] = format.RolePolicy{Name: "own", Contents: `{"Version": "2012-10-17", "Statement": ` +
+				`[{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}`}
+		}, "policies of another cloud"},
+		"a template without TLS": {func(app *appconfig.App) {
+			app.Stack.CustomNestedStacks[0].TemplateURL = "http://templates.example.com/a.json"
+		}, "which Azure cannot read"},
+		"a secret with a space": {func(app *appconfig.App) { app.Secrets[0].Name = "a b" }, "is no name of a secret"},
+		"too many secrets": {func(app *appconfig.App) {
+			for i := range 300 {
+				app.Secrets = append(app.Secrets, appconfig.Secret{Name: fmt.Sprintf("s%d", i)})
+			}
+		}, "Azure allows 256"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			app := stacktest.App("azure")
+			c.change(app)
+			raw, found := azure.Render(stacktest.Stack(t, app, stacktest.Facts()))
+			if raw != nil || !strings.Contains(found.String(), c.want) {
+				t.Errorf("found %s", found)
+			}
+		})
+	}
+}
+
+// TestHostileTexts checks that no text of the config becomes an expression, and that each stays as it is.
+func TestHostileTexts(t *testing.T) {
+	piece := rapid.SampledFrom([]string{"a", "9", "-", " ", "'", `"`, `\`, "\n", "[", "]", "[[", "')]",
+		"', parameters('registryPassword'), '",
+		"[parameters('registryPassword')]", "é", "\uE0F0region\uE0F1", strings.Repeat("x", 70)})
+	text := rapid.Custom(func(r *rapid.T) string { return strings.Join(rapid.SliceOfN(piece, 1, 8).Draw(r, "text"), "") })
+	name := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`)
+	rapid.Check(t, func(r *rapid.T) {
+		app, facts := stacktest.App("azure"), stacktest.Facts()
+		app.BreakGlass = nil
+		for i := range app.Permissions {
+			app.Permissions[i].Description, app.Permissions[i].DisplayName = text.Draw(r, "about"), text.Draw(r, "label")
+			app.Permissions[i].Name = fmt.Sprint(i) + strings.ReplaceAll(text.Draw(r, "name"), "\n", "")
+			app.Permissions[i].Policies[1].AzureActions = []string{text.Draw(r, "action")}
+		}
+		app.Secrets[1].Description, app.Inputs[0].DisplayName = text.Draw(r, "secret"), text.Draw(r, "input")
+		app.Stack.Description = text.Draw(r, "description")
+		facts.Inputs["size"] = text.Draw(r, "size")
+		read := installstack.Read(app, facts)
+		if read.Stack == nil {
+			return // a name that depends on the region
+		}
+		raw, findings := azure.Render(read.Stack)
+		if raw == nil {
+			r.Fatal(findings.Err())
+		}
+		entered := given()
+		for i := range app.Permissions {
+			if i < len(read.Stack.Roles) {
+				entered["enable"+read.Stack.Roles[i].ID] = true
+			}
+		}
+		d := deploy(r, raw, entered)
+		if got := d.outputs["install_inputs"].(map[string]any)["size"]; got != facts.Inputs["size"] {
+			r.Fatalf("the size is %q, not %q", got, facts.Inputs["size"])
+		}
+		for _, found := range d.resources {
+			if found["type"] == "Microsoft.ManagedIdentity/userAssignedIdentities" &&
+				(!name.MatchString(found["name"].(string)) || len(found["name"].(string)) > 128) {
+				r.Fatalf("an identity is named %q", found["name"])
+			}
+			if actions := actionsOf(found); len(actions) == 1 && !slices.ContainsFunc(app.Permissions,
+				func(p format.StandingRole) bool { return p.Policies[1].AzureActions[0] == actions[0] }) {
+				r.Fatalf("a role allows %q", actions)
+			}
+		}
+	})
+}
+
+// actionsOf returns the actions of the definition of a role.
+func actionsOf(resource map[string]any) []any {
+	if resource["type"] != "Microsoft.Authorization/roleDefinitions" {
+		return nil
+	}
+	permissions := resource["properties"].(map[string]any)["permissions"].([]any)
+	return permissions[0].(map[string]any)["actions"].([]any)
+}
