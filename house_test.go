@@ -72,7 +72,7 @@ var layers = map[string][][]string{
 			"installstack/stacktest", "store", "store/storetest/postgres"},
 		{"cloudclaim"},
 		{"appvariables", "inputs", "installstack/stackfiles", "observe", "release", "retention", "runnerprogram", "runners",
-			"stackoutputs", "store/storetest"},
+			"stackoutputs", "stackpublish", "store/storetest"},
 		{"stackversion", "catalog", "jobs", "observe/observetest"},
 		{"build", "installsecrets", "joblog", "phonehome", "tfstate", "workflow"},
 		{"installhealth", "jobs/jobstest", "rollout"},

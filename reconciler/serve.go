@@ -32,6 +32,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
 	"github.com/nuon-toolkit/nuon/reconciler/retention"
 	"github.com/nuon-toolkit/nuon/reconciler/runnerprogram"
+	"github.com/nuon-toolkit/nuon/reconciler/stackpublish"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -55,6 +56,7 @@ type serveOptions struct {
 	tlsCert, tlsKey                      string         // empty for plain HTTP
 	rateLimit                            ratelimit.Options
 	runnerURL, runnerProgram             string // for machines of stacks; empty for none
+	stackBucket                          string // address, for templates of stacks; empty for none
 	azureAudience                        string // of the identity tokens of machines on Azure; empty accepts none
 }
 
@@ -73,6 +75,8 @@ type replica struct {
 	servers  []*server
 	tls      *certificate // nil for plain HTTP
 	program  *runnerprogram.Program
+
+	publisher *stackpublish.Publisher
 }
 
 // server is one listener with its HTTP server.
@@ -103,7 +107,7 @@ func serve(ctx context.Context, o serveOptions) (err error) {
 	if r.tls, err = newCertificate(o.tlsCert, o.tlsKey); err != nil {
 		return err
 	}
-	if err := r.openProgram(); err != nil {
+	if err := r.openStacks(ctx); err != nil {
 		return err
 	}
 	defer r.program.Close() //nolint:errcheck // only read
@@ -135,10 +139,15 @@ func sendLast(ctx context.Context, stop func(context.Context) error) {
 	}
 }
 
-// openProgram opens the program that machines of runners download.
-func (r *replica) openProgram() (err error) {
+// openStacks opens the program that machines of runners download, and the bucket of templates.
+func (r *replica) openStacks(ctx context.Context) (err error) {
 	if at, err := url.Parse(r.options.runnerURL); err != nil || r.options.runnerURL != "" && at.Host == "" {
 		return fmt.Errorf("--runner-url %q is not an address; write https://HOST[:PORT]", r.options.runnerURL)
+	}
+	r.publisher, err = stackpublish.New(ctx, stackpublish.Options{
+		Bucket: r.options.stackBucket, AllowPrivate: r.options.allowPrivate})
+	if err != nil {
+		return err
 	}
 	r.program = &runnerprogram.Program{}
 	if r.options.runnerProgram != "" {

@@ -73,7 +73,7 @@ func (r *replica) newServices() *services {
 	o.rollout = rollout.New(r.store, r.key)
 	runner := r.program.Runner(r.options.runnerURL)
 	runner.AzureAudience = r.options.azureAudience
-	o.rollout.UseStacks(stackversion.New(runner))
+	o.rollout.UseStacks(stackversion.New(runner, r.publisher.Bucket()))
 	o.workflow = workflow.New(r.store, o.rollout)
 	o.health = installhealth.New(r.store, o.rollout)
 	o.secrets = installsecrets.New(r.store, o.rollout)
@@ -147,7 +147,8 @@ func (r *replica) controlAPI(o *services) http.Handler {
 		Quota: r.options.rateLimit,
 		Services: control.Services{
 			Repositories: o.observe, Catalog: o.catalog, Builds: o.build, Preview: o.preview, Rollout: o.rollout,
-			Workflows: o.workflow, Jobs: o.jobs, Logs: o.logs, Claims: o.claims, PhoneHome: o.phone, Health: r.systemHealth,
+			Workflows: o.workflow, Jobs: o.jobs, Logs: o.logs, Claims: o.claims, PhoneHome: o.phone,
+			Publisher: r.publisher, Health: r.systemHealth,
 		},
 	})
 }

@@ -25,7 +25,7 @@ import (
 // version if it differs from the newest one.
 func readStack(ctx context.Context, client *apiclient.Client, install string, version int) (api.Stack, error) {
 	if version == 0 {
-		return apiclient.Decode[api.Stack](client.RenderStack(ctx, install))
+		return apiclient.Decode[api.Stack](client.RenderStack(ctx, install, &api.RenderStackParams{}))
 	}
 	return apiclient.Decode[api.Stack](client.GetStackVersion(ctx, install, version))
 }
@@ -38,7 +38,7 @@ func newStackRender(e *cmdenv.Env) *cobra.Command {
 		Short: "Render the stack that the customer creates for an install",
 		Long: `Renders the stack that the customer creates in the cloud account before anything can be deployed: the network,
 the machine of the runner, the roles, and the parameters and secrets that the customer sets. On AWS it is a
-CloudFormation template, on GCP a Terraform module.
+CloudFormation template, on Azure an ARM template, and on GCP a Terraform module.
 
 A stack whose files differ from those of the newest version becomes the next version. --version prints an earlier one.`,
 		Example: "  nuon installs stack render acme --output-dir ./acme-stack\n" +

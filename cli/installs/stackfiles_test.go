@@ -110,20 +110,45 @@ func TestStackLink(t *testing.T) {
 aws cloudformation deploy --template-file shop/template.json \
   --stack-name shop --capabilities CAPABILITY_NAMED_IAM CAPABILITY_AUTO_EXPAND --region eu-central-1 \
   --parameter-overrides RunnerToken=VALUE
-
 `
 	if err != nil || out != want {
 		t.Errorf("%v: %s", err, cmp.Diff(want, out))
 	}
-	link := quickCreate("https://b.s3.amazonaws.com/t.json?v=1", templates[1])
+	link := consoleLink("https://b.s3.amazonaws.com/t.json?v=1", templates[1])
 	if want := "https://eu-central-1.console.aws.amazon.com/cloudformation/home?region=eu-central-1#/stacks/quickcreate?" +
 		"templateUrl=https%3A%2F%2Fb.s3.amazonaws.com%2Ft.json%3Fv%3D1&stackName=shop"; link != want {
 		t.Errorf("link %s", link)
+	}
+	published := templates[1]
+	published.TemplateURL = "https://b.s3.amazonaws.com/ab/template.json"
+	if link, err := linkOf(t.Context(), "acme", published, ""); err != nil || link.Commands != nil ||
+		link.Link != consoleLink(published.TemplateURL, published) {
+		t.Errorf("%+v, %v", link, err)
 	}
 	for _, bad := range []string{"http://b.s3.amazonaws.com/t.json", "t.json"} {
 		if _, _, err := runStack(t, "link", "acme", "--template-url", bad); exitcode.CodeOf(err) != exitcode.Usage {
 			t.Errorf("--template-url %s: %v", bad, err)
 		}
+	}
+}
+
+// TestStackLinkOnAzure checks the commands of a stack on Azure, which name the parameters without a default but for
+// secrets, and the link to the portal.
+func TestStackLinkOnAzure(t *testing.T) {
+	stack := api.Stack{Cloud: "azure", Name: "shop", Files: []api.StackFile{{Name: "azuredeploy.json",
+		Content: `{"parameters": {"a": {"type": "bool", "defaultValue": false}, "registry": {"type": "string"},
+			"licence": {"type": "securestring"}}}`}}}
+	commands, err := stackCommands("acme", stack)
+	want := []string{"nuon installs stack render acme --output-dir shop",
+		"az group create --name shop --location LOCATION",
+		"az deployment group create --resource-group shop --name shop \\\n" +
+			"  --template-file shop/azuredeploy.json \\\n  --parameters registry=VALUE"}
+	if diff := cmp.Diff(want, commands); err != nil || diff != "" {
+		t.Errorf("%v: %s", err, diff)
+	}
+	if link := consoleLink("https://b.example.com/t.json", stack); link !=
+		"https://portal.azure.com/#create/Microsoft.Template/uri/https%3A%2F%2Fb.example.com%2Ft.json" {
+		t.Errorf("link %s", link)
 	}
 }
 

@@ -1,6 +1,7 @@
 package installs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,36 +35,33 @@ func newStackLink(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "link INSTALL",
 		Short: "Print the link or the commands by which the customer creates or updates an install's stack",
-		Long: `Prints the commands by which the customer creates or updates an install's stack, with the parameters that have no
-default.
+		Long: `Prints the link to the console of AWS or Azure by which the customer creates or updates an install's stack.
+The control plane publishes the template in its bucket first ("reconciler serve --stack-bucket"). Without a
+bucket, and on GCP, it prints commands instead, with the parameters that have no default.
 
-On AWS, --template-url prints a link to the console instead. Upload the file that "nuon installs stack render" writes
-to a bucket that the customer can read, and name its address. The file is fetched and compared first.`,
+--template-url prints a link without a bucket. Upload the file that "nuon installs stack render" writes to a
+place that the customer can read (on AWS: a bucket), and name its address. The file is fetched and compared
+first.`,
 		Example: "  nuon installs stack link acme\n" +
 			"  nuon installs stack link acme --template-url https://stacks.s3.eu-central-1.amazonaws.com/acme.json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			stack, err := readStack(ctx, client, args[0], 0)
+			stack, err := apiclient.Decode[api.Stack](client.RenderStack(ctx, args[0],
+				&api.RenderStackParams{Publish: template == ""}))
 			if err != nil {
 				return err
 			}
-			link := StackLink{Version: stack.Version}
-			switch {
-			case template == "":
-				link.Commands, err = stackCommands(args[0], stack)
-			case stack.Cloud != "aws":
-				err = exitcode.Usagef("--template-url is for stacks on AWS")
-			default:
-				if err = checkPublished(ctx, template, stack); err == nil {
-					link.Link = quickCreate(template, stack)
-				}
-			}
+			link, err := linkOf(ctx, args[0], stack, template)
 			if err != nil {
 				return err
 			}
 			return e.Console.Result(link, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, strings.Join(append(link.Commands, link.Link), "\n"))
+				lines := link.Commands
+				if link.Link != "" {
+					lines = []string{link.Link}
+				}
+				_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
 				return err
 			})
 		}),
@@ -72,8 +70,30 @@ to a bucket that the customer can read, and name its address. The file is fetche
 	return c
 }
 
-// quickCreate returns the link that opens a template in the console of AWS.
-func quickCreate(template string, stack api.Stack) string {
+// linkOf returns how a customer creates or updates a stack: from the template that the control plane published, from
+// the one that was uploaded to an address, or with commands.
+func linkOf(ctx context.Context, install string, stack api.Stack, uploaded string) (link StackLink, err error) {
+	link.Version = stack.Version
+	switch {
+	case uploaded != "" && len(stack.Files) != 1:
+		err = exitcode.Usagef("--template-url is for stacks of a single file, and this one is a Terraform module")
+	case uploaded != "":
+		if err = checkPublished(ctx, uploaded, stack); err == nil {
+			link.Link = consoleLink(uploaded, stack)
+		}
+	case stack.TemplateURL != "":
+		link.Link = consoleLink(stack.TemplateURL, stack)
+	default:
+		link.Commands, err = stackCommands(install, stack)
+	}
+	return link, err
+}
+
+// consoleLink returns the link that opens a template in the console of AWS or the portal of Azure.
+func consoleLink(template string, stack api.Stack) string {
+	if stack.Cloud == "azure" {
+		return "https://portal.azure.com/#create/Microsoft.Template/uri/" + url.QueryEscape(template)
+	}
 	host, region := "console.aws.amazon.com", ""
 	if stack.Region != "" {
 		host, region = stack.Region+"."+host, "?region="+url.QueryEscape(stack.Region)
@@ -124,7 +144,7 @@ func stackCommands(install string, stack api.Stack) ([]string, error) {
 	commands := []string{"nuon installs stack render " + install + " --output-dir " + dir}
 	switch stack.Cloud {
 	case "aws":
-		required, err := requiredParameters(stack.Files[0].Content)
+		required, _, err := requiredParameters(stack.Files[0].Content)
 		if err != nil {
 			return nil, err
 		}
@@ -143,24 +163,56 @@ func stackCommands(install string, stack api.Stack) ([]string, error) {
 			}
 		}
 		return append(commands, command), nil
+	case "azure":
+		return azureCommands(commands, dir, stack)
 	case "gcp":
 		return append(commands, "terraform -chdir="+dir+" init", "terraform -chdir="+dir+" apply"), nil
 	}
 	return nil, fmt.Errorf("stacks for %s cannot be created yet", stack.Cloud)
 }
 
-// requiredParameters returns the parameters of a template that have no default, by name.
-func requiredParameters(template string) ([]string, error) {
-	var parsed struct {
-		Parameters map[string]struct{ Default *string }
+// azureCommands appends the commands that create or update a stack on Azure. The last one asks for the secrets, so that
+// none gets into the history of a shell.
+func azureCommands(commands []string, dir string, stack api.Stack) ([]string, error) {
+	required, secrets, err := requiredParameters(stack.Files[0].Content)
+	if err != nil {
+		return nil, err
 	}
-	if err := json.Unmarshal([]byte(template), &parsed); err != nil {
-		return nil, errors.New("the template is not JSON; update nuon")
-	}
-	for name, p := range parsed.Parameters {
-		if p.Default != nil {
-			delete(parsed.Parameters, name)
+	command := "az deployment group create --resource-group " + stack.Name + " --name " + stack.Name +
+		" \\\n  --template-file " + dir + "/" + stack.Files[0].Name
+	var values []string
+	for _, name := range required {
+		if !slices.Contains(secrets, name) {
+			values = append(values, name+"=VALUE")
 		}
 	}
-	return slices.Sorted(maps.Keys(parsed.Parameters)), nil
+	if len(values) > 0 {
+		command += " \\\n  --parameters " + strings.Join(values, " ")
+	}
+	return append(commands, "az group create --name "+stack.Name+" --location "+cmp.Or(stack.Region, "LOCATION"),
+		command), nil
+}
+
+// requiredParameters returns the parameters of a template that have no default, by name, and which of them Azure hides.
+func requiredParameters(template string) (required, secrets []string, err error) {
+	var parsed struct {
+		Parameters map[string]struct {
+			Type                  string
+			Default, DefaultValue json.RawMessage
+		}
+	}
+	if err := json.Unmarshal([]byte(template), &parsed); err != nil {
+		return nil, nil, errors.New("the template is not JSON; update nuon")
+	}
+	for _, name := range slices.Sorted(maps.Keys(parsed.Parameters)) {
+		p := parsed.Parameters[name]
+		if p.Default != nil || p.DefaultValue != nil {
+			continue
+		}
+		required = append(required, name)
+		if p.Type == "securestring" {
+			secrets = append(secrets, name)
+		}
+	}
+	return required, secrets, nil
 }

@@ -3877,7 +3877,10 @@ type Stack struct {
 	// Release number of the release whose config the stack comes from
 	Release int         `json:"release"`
 	Status  StackStatus `json:"status"`
-	Version int         `json:"version"`
+
+	// TemplateURL where the template was published; left out when it was not
+	TemplateURL string `json:"template_url,omitempty,omitzero"`
+	Version     int    `json:"version"`
 }
 
 // StackFile defines model for StackFile.
@@ -4549,6 +4552,12 @@ type RenderTextsParams struct {
 
 	// Key only the text with this key, or those whose keys go on after it with a dot or a bracket
 	Key string `form:"key,omitempty" json:"key,omitempty,omitzero"`
+}
+
+// RenderStackParams defines parameters for RenderStack.
+type RenderStackParams struct {
+	// Publish check the templates that the stack pins by digest, and publish the template in the bucket of the control plane, if it has one: 422 bad_nested_stack, 502 not_published
+	Publish bool `form:"publish,omitempty" json:"publish,omitempty,omitzero"`
 }
 
 // GetStackOutputsParams defines parameters for GetStackOutputs.
@@ -5386,7 +5395,7 @@ type ClientInterface interface {
 	// RenderStack Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
 	//
 	// Corresponds with POST /v1/installs/{install}/stack (the `RenderStack` operationId).
-	RenderStack(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RenderStack(ctx context.Context, install InInstall, params *RenderStackParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetStackOutputs The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
 	//
@@ -7182,8 +7191,8 @@ func (c *Client) CheckInstallSecrets(ctx context.Context, install InInstall, req
 // RenderStack Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
 //
 // Corresponds with POST /v1/installs/{install}/stack (the `RenderStack` operationId).
-func (c *Client) RenderStack(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRenderStackRequest(c.Server, install)
+func (c *Client) RenderStack(ctx context.Context, install InInstall, params *RenderStackParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenderStackRequest(c.Server, install, params)
 	if err != nil {
 		return nil, err
 	}
@@ -11273,7 +11282,7 @@ func NewCheckInstallSecretsRequest(server string, install InInstall) (*http.Requ
 }
 
 // NewRenderStackRequest constructs an http.Request for the RenderStack method
-func NewRenderStackRequest(server string, install InInstall) (*http.Request, error) {
+func NewRenderStackRequest(server string, install InInstall, params *RenderStackParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11296,6 +11305,29 @@ func NewRenderStackRequest(server string, install InInstall) (*http.Request, err
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "publish", params.Publish, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
@@ -13810,7 +13842,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/stack (the `RenderStack` operationId).
-	RenderStackWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*RenderStackResponse, error)
+	RenderStackWithResponse(ctx context.Context, install InInstall, params *RenderStackParams, reqEditors ...RequestEditorFn) (*RenderStackResponse, error)
 
 	// GetStackOutputsWithResponse The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
 	//
@@ -20516,8 +20548,8 @@ func (c *ClientWithResponses) CheckInstallSecretsWithResponse(ctx context.Contex
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/installs/{install}/stack (the `RenderStack` operationId).
-func (c *ClientWithResponses) RenderStackWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*RenderStackResponse, error) {
-	rsp, err := c.RenderStack(ctx, install, reqEditors...)
+func (c *ClientWithResponses) RenderStackWithResponse(ctx context.Context, install InInstall, params *RenderStackParams, reqEditors ...RequestEditorFn) (*RenderStackResponse, error) {
+	rsp, err := c.RenderStack(ctx, install, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}

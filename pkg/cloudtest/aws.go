@@ -38,6 +38,8 @@ type Role struct {
 	Account, Name string
 	// TrustedBy are the ARNs of roles that may assume it; nil means nobody.
 	TrustedBy []string
+	// TrustedUntil is when the trust ends, as a condition on the time; zero means never.
+	TrustedUntil time.Time
 	// Allows decides about a request for an action on a resource; nil allows everything.
 	Allows func(action, resource string) bool
 	// MaxSession is the maximum duration of a session; zero means an hour.

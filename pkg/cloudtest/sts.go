@@ -83,7 +83,7 @@ func (a *AWS) assumeRole(w http.ResponseWriter, s Session, v url.Values) error {
 	switch {
 	case err != nil || !sessionName.MatchString(name) || life < minSession:
 		return AWSError{400, "ValidationError", "a parameter of AssumeRole is not valid"}
-	case role == nil || !slices.Contains(role.TrustedBy, s.Role.ARN()) || !a.allows(s, "sts:AssumeRole", arn):
+	case role == nil || !role.trusts(s.Role.ARN(), a.cloud.Now()) || !a.allows(s, "sts:AssumeRole", arn):
 		return AWSError{403, "AccessDenied",
 			"User: " + s.ARN() + " is not authorized to perform: sts:AssumeRole on resource: " + arn}
 	case life > longest:
@@ -118,6 +118,11 @@ func (a *AWS) assumeRole(w http.ResponseWriter, s Session, v url.Values) error {
 	}{Result: result{credentials{made.AccessKeyID, made.SecretAccessKey, made.SessionToken,
 		made.Expires.Format(time.RFC3339)}, user{"AROAEXAMPLE:" + name, made.ARN()}}, Metadata: metadata{requestID()}})
 	return nil
+}
+
+// trusts reports whether a role may be assumed by another one now.
+func (r Role) trusts(arn string, now time.Time) bool {
+	return slices.Contains(r.TrustedBy, arn) && (r.TrustedUntil.IsZero() || now.Before(r.TrustedUntil))
 }
 
 // Sessions returns the sessions of a role that were started so far, whether they have ended or not.

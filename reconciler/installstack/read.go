@@ -3,6 +3,7 @@ package installstack
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,6 +25,8 @@ type Facts struct {
 	Claim  string // the token that names the install to the control plane; it is no secret
 	// Version is the number of the stack's version.
 	Version int
+	// Bucket is the address of the bucket with published templates; empty for none.
+	Bucket string
 }
 
 // Read returns the stack of an app for an install.
@@ -258,13 +261,37 @@ func (r *reader) nested() []Nested {
 	var all []Nested
 	for i, s := range stacks {
 		n := Nested{Name: s.Name, ID: identifiers[i], Parameters: map[string]string{}, Outputs: read[s.Name],
-			URL: r.text(stackFile, "template_url of "+s.Name, s.TemplateURL)}
+			Source: r.text(stackFile, "template_url of "+s.Name, s.TemplateURL)}
+		r.pin(&n, s.Digest)
 		for name, value := range s.Parameters {
 			n.Parameters[name] = r.text(stackFile, "parameter "+name+" of "+s.Name, value)
 		}
 		all = append(all, n)
 	}
 	return all
+}
+
+// sha256Form matches the digest of a template.
+var sha256Form = regexp.MustCompile(`^sha256:([0-9a-f]{64})$`)
+
+// pin sets where the cloud reads a nested template: the bucket's copy of a template with a digest, or the vendor's own
+// address.
+func (r *reader) pin(n *Nested, digest string) {
+	n.URL = n.Source
+	if digest == "" {
+		r.warnf(stackFile, `add digest = "sha256:…" with the digest of the file`,
+			"nested stack %s has no digest: a change of the file at its address changes what customers create", n.Name)
+		return
+	}
+	form := sha256Form.FindStringSubmatch(digest)
+	if form == nil {
+		r.errorf(stackFile, "write sha256: and 64 digits, as sha256sum prints them", "nested stack %s has the digest %s",
+			n.Name, quoted(digest))
+		return
+	}
+	if n.SHA256 = form[1]; r.facts.Bucket != "" {
+		n.URL = PublishedAddress(r.facts.Bucket, n.SHA256, NestedFile(n.Source))
+	}
 }
 
 // position returns the index of a nested stack; those without one are last.

@@ -133,8 +133,11 @@ type Input struct {
 
 // Nested is a template of the vendor that becomes a part of the stack.
 type Nested struct {
-	Name, ID, URL string
-	Parameters    map[string]string
+	Name, ID string
+	URL      string // where the cloud reads it
+	// Source is where the vendor has it, and SHA256 its digest in hexadecimal; empty if it is not pinned.
+	Source, SHA256 string
+	Parameters     map[string]string
 	// Outputs are those that templates of the app read, as they read them: NAME or outputs.NAME.
 	Outputs []string
 }

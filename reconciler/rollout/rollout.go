@@ -30,7 +30,7 @@ type Rollout struct {
 // an install only in the jobs that read them.
 func New(s *store.Store, key seal.Identity) *Rollout {
 	return &Rollout{store: s, configs: &configCache{byRelease: map[string]*parsedConfig{}, key: key},
-		stacks: stackversion.New(installstack.Runner{})}
+		stacks: stackversion.New(installstack.Runner{}, "")}
 }
 
 // Reconcile computes and stores the desired state of one install, and starts the

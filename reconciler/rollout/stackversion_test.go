@@ -24,7 +24,7 @@ func TestStackVersionsFollowTheConfig(t *testing.T) {
 	w.app.Stack = &format.Stack{Name: "s", Description: "first"}
 	w.version()
 	versions("")
-	w.rollout.UseStacks(stackversion.New(runner))
+	w.rollout.UseStacks(stackversion.New(runner, ""))
 	versions("1")
 	versions("1")
 	w.app.Components[0].Terraform.Vars = map[string]string{"more": "x"}
@@ -36,7 +36,7 @@ func TestStackVersionsFollowTheConfig(t *testing.T) {
 	w.exec(`update installs set account = '{"aws_account": {"region": "eu-central-1"}}'`)
 	versions("1 2 3")
 	runner.SHA256 = "02"
-	w.rollout.UseStacks(stackversion.New(runner))
+	w.rollout.UseStacks(stackversion.New(runner, ""))
 	versions("1 2 3 4")
 	w.want(w.display("{{.nuon.install_stack.status}}").Text, "pending")
 	w.app.Stack.Name = "{{.nuon.sandbox.outputs.x}}"

@@ -35,21 +35,22 @@ type Subject struct {
 // Renderer renders stacks. It is safe for concurrent use.
 type Renderer struct {
 	runner installstack.Runner
+	bucket string // with published templates; empty for none
 
 	mu      sync.Mutex
 	digests map[[sha256.Size]byte]string // of the files, by that of what they were rendered from
 }
 
-// New returns a renderer for runners that reach the control plane in the given way. Without an address
-// and a program of runners it stores no versions.
-func New(runner installstack.Runner) *Renderer {
-	return &Renderer{runner: runner, digests: map[[sha256.Size]byte]string{}}
+// New returns a renderer for runners that reach the control plane in the given way, and for a bucket with published
+// templates, which may be empty. Without an address and a program of runners it stores no versions.
+func New(runner installstack.Runner, bucket string) *Renderer {
+	return &Renderer{runner: runner, bucket: bucket, digests: map[[sha256.Size]byte]string{}}
 }
 
 // Render renders the stack of an install. The files state the number of their version: that of the
 // newest one if nothing else changed, and otherwise the next.
 func (r *Renderer) Render(s Subject) stackfiles.Rendering {
-	s.Facts.Runner = r.runner
+	s.Facts.Runner, s.Facts.Bucket = r.runner, r.bucket
 	if s.Facts.Version = int(s.Newest.Version); s.Facts.Version > 0 {
 		if same := stackfiles.Render(s.Config, s.Facts); same.Digest == s.Newest.Digest {
 			return same

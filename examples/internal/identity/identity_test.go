@@ -4,20 +4,17 @@
 package identity
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
+	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
 
+	"github.com/nuon-toolkit/nuon/examples/internal/account"
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet/fleettest"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -25,7 +22,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-const account = "123456789012"
+// customer is the account of the customer.
+const customer = "123456789012"
 
 // app is an app with a stack on AWS.
 var app = fstest.MapFS{
@@ -39,22 +37,13 @@ var app = fstest.MapFS{
 	"modules/base/main.tf": {Data: []byte("variable \"vpc\" {}\noutput \"vpc\" {\n  value = var.vpc\n}\n")},
 }
 
-// template is what the test reads of the stack's template.
-type template struct {
-	Resources map[string]struct {
-		Properties struct {
-			RoleName    string
-			Code        struct{ ZipFile string }
-			Environment struct{ Variables map[string]string }
-		}
-	}
-}
-
 // world is a fleet beside a simulated cloud.
 type world struct {
 	*fleettest.World
 	cloud *cloudtest.Cloud
 	url   string // at which machines reach the runner API
+
+	bucket *cloudtest.Bucket // of the vendor, for templates
 }
 
 // newWorld starts both. The address of the runner API is known before the control plane is.
@@ -75,8 +64,12 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{cloud: cloud, url: "http://" + front.Addr().String()}
-	w.World = fleettest.Start(t, fleet.Options{Env: cloud.Environ(), Serve: []string{
-		"--runner-url", w.url, "--runner-program", filepath.Join(bin, "runnerd")}})
+	w.bucket = cloud.AWS.AddBucket("stacks", "eu-central-1")
+	vendor := cloud.AWS.AddRole(cloudtest.Role{Account: "111122223333", Name: "control-plane"})
+	w.World = fleettest.Start(t, fleet.Options{
+		Env: append(cloud.Environ(), cloud.AWS.NewSession(vendor, "reconciler", testtime.Limit).Environ()...),
+		Serve: []string{"--runner-url", w.url, "--runner-program", filepath.Join(bin, "runnerd"),
+			"--stack-bucket", w.bucket.URL() + "/nuon"}})
 	back := strings.TrimPrefix(w.Fleet.Ready(0).RunnerURL, "http://")
 	go func() {
 		for {
@@ -108,76 +101,40 @@ func forward(in net.Conn, address string) {
 }
 
 // rendered renders the stack of an install.
-func (w *world) rendered(install string) template {
+func (w *world) rendered(install string) []byte {
 	w.Helper()
 	dir := w.TempDir()
 	w.Nuon("installs", "stack", "render", install, "--output-dir", dir)
 	raw, err := os.ReadFile(filepath.Join(dir, "template.json"))
 	w.Must(err)
-	var t template
-	w.Must(json.Unmarshal(raw, &t))
-	return t
+	return raw
 }
 
-// runFunction runs the function of a template in an account, and returns what it answers.
-func (w *world) runFunction(t template, account, kind, request string, outputs map[string]any) string {
+// entered are the parameters that a customer enters.
+func entered() map[string]string { return map[string]string{"Registry": "127.0.0.1:1/acme"} }
+
+// create creates the stack of an install in an account, and requires a status of what its function answers.
+func (w *world) create(template []byte, id, name, status string) *account.Stack {
 	w.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		w.Skip("needs python3 on PATH")
-	}
-	answer := make(chan string, 1)
-	cloudFormation := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // a short one is no JSON
-		answer <- string(body)
-	}))
-	defer cloudFormation.Close()
-	event, err := json.Marshal(map[string]any{"RequestType": kind, "RequestId": request, "LogicalResourceId": "Report",
-		"StackId":     "arn:aws:cloudformation:eu-central-1:" + account + ":stack/acme/0a1b2c3d-0000-0000-0000-000000000001",
-		"ResponseURL": cloudFormation.URL, "ResourceProperties": map[string]any{"StackVersion": "1", "Outputs": outputs}})
+	in := &account.Account{Cloud: w.cloud, ID: id, Region: "eu-central-1"}
+	s, answer, err := in.Create(w.Ctx, name, template, entered())
 	w.Must(err)
+	if answer.Status != status {
+		w.Fatalf("in account %s the function answers %+v", id, answer)
+	}
+	return s
+}
+
+// start starts the machine of a stack.
+func (w *world) start(s *account.Stack) {
+	w.Helper()
 	dir := w.TempDir()
-	w.Must(os.WriteFile(filepath.Join(dir, "index.py"), []byte(t.Resources["PhoneHome"].Properties.Code.ZipFile), 0o600))
-	command := exec.CommandContext(w.Ctx, python, "-c",
-		"import index, json, sys\nindex.handler(json.load(sys.stdin), None)")
-	command.Dir, command.Stdin = dir, bytes.NewReader(event)
-	role := w.cloud.AWS.AddRole(cloudtest.Role{Account: account, Name: t.Resources["PhoneHomeRole"].Properties.RoleName})
-	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "AWS_REGION=eu-central-1"},
-		w.cloud.AWS.NewSession(role, "phone-home", testtime.Limit).Environ()...)
-	for name, value := range t.Resources["PhoneHome"].Properties.Environment.Variables {
-		command.Env = append(command.Env, name+"="+value)
-	}
-	if said, err := command.CombinedOutput(); err != nil {
-		w.Fatalf("%v\n%s", err, said)
-	}
-	return <-answer
-}
-
-// report runs the function for a stack that is created, and requires a status of its answer.
-func (w *world) report(t template, account, request string, outputs map[string]any, status string) {
-	w.Helper()
-	if answer := w.runFunction(t, account, "Create", request, outputs); !strings.Contains(answer, `"`+status+`"`) {
-		w.Fatalf("in account %s the function answers %s", account, answer)
-	}
-}
-
-// machine starts runnerd as the stack's machine in an account, by the identity of its metadata service.
-func (w *world) machine(t template, account, dir string) *exec.Cmd {
-	w.Helper()
-	role := w.cloud.AWS.AddRole(cloudtest.Role{Account: account, Name: t.Resources["RunnerRole"].Properties.RoleName})
-	metadata, err := w.cloud.AWS.StartInstance(cloudtest.Instance{Role: role, ID: "i-0123456789abcdef0",
-		Region: "eu-central-1"})
-	w.Must(err)
 	log, err := os.Create(filepath.Join(dir, "runnerd.log"))
 	w.Must(err)
 	w.Cleanup(func() { _ = log.Close() })
-	variables := t.Resources["PhoneHome"].Properties.Environment.Variables
-	command := exec.CommandContext(w.Ctx, filepath.Join(w.Fleet.Bin, "runnerd"), "run", "--url", variables["NUON_URL"],
-		"--dir", filepath.Join(dir, "runner"), "--cloud", "aws")
+	command, err := s.Machine(w.Ctx, filepath.Join(w.Fleet.Bin, "runnerd"), dir)
+	w.Must(err)
 	command.Stdout, command.Stderr = log, log
-	command.Env = append(append(append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "AWS_REGION=eu-central-1",
-		"NUON_REGISTRY=127.0.0.1:1/acme", "NUON_REGISTRY_PLAIN_HTTP=1", "NUON_CLAIM=" + variables["NUON_CLAIM"]},
-		w.cloud.Environ()...), metadata...), "USER=nobody")
 	w.Must(command.Start())
 	w.Cleanup(func() {
 		_ = command.Process.Kill()
@@ -186,7 +143,6 @@ func (w *world) machine(t template, account, dir string) *exec.Cmd {
 			w.Logf("runnerd:\n%s", raw)
 		}
 	})
-	return command
 }
 
 // runner returns a runner.
@@ -209,55 +165,80 @@ func (w *world) outputs(install string) (map[string]string, *api.PhoneHomeState)
 	return all, s.PhoneHome
 }
 
-// TestStackToRunner follows two installs from the rendered stack to a registered runner without a
-// token: one whose account the vendor named, and one whose account the vendor confirms. The signed
-// request of one registration is all that AWS gets from the control plane.
+// TestStackToRunner follows two installs from the published template to a registered runner without a token: one whose
+// account the vendor named, and one whose account the vendor confirms.
 func TestStackToRunner(t *testing.T) {
 	w := newWorld(t)
 	vendor, err := w.Fleet.NewRepository(w.Ctx, "cloud", app)
 	w.Must(err)
 	w.Nuon("apps", "create", "cloud", "--repo", vendor.URL)
 	w.Nuon("sync", "--app", "cloud")
-	outputs := map[string]any{"account_id": account, "region": "eu-central-1", "vpc_id": "vpc-1",
-		"public_subnets": "subnet-1,subnet-2"}
 	for _, name := range []string{"named", "first"} {
 		w.Nuon("runners", "create", name)
 	}
 
-	w.Nuon("installs", "create", "named", "--app", "cloud", "--runner", "named", "--account", "aws.account_id="+account)
-	stack := w.rendered("named")
-	w.report(stack, account, "11111111-0000-0000-0000-000000000001", outputs, "SUCCESS")
+	w.Nuon("installs", "create", "named", "--app", "cloud", "--runner", "named", "--account", "aws.account_id="+customer,
+		"--account", "aws.region=eu-central-1")
+	stack := w.create(w.linked("named"), customer, "named", "SUCCESS")
 	got, last := w.outputs("named")
-	if got["vpc_id"] != `"vpc-1"` || got["version of the stack"] != "1" || last == nil || last.Status != "accepted" {
+	if !strings.HasPrefix(got["vpc_id"], `"vpc-`) || got["version of the stack"] != "1" || last == nil ||
+		last.Status != "accepted" {
 		t.Errorf("outputs %v, last report %+v", got, last)
 	}
-	w.machine(stack, account, t.TempDir())
+	w.start(stack)
 	w.untilRegistered("named")
-	if r := w.runner("named"); r.Identity == nil || r.Identity.Account != account ||
+	if r := w.runner("named"); r.Identity == nil || r.Identity.Account != customer ||
 		r.Identity.Machine != "i-0123456789abcdef0" {
 		t.Errorf("the runner is %+v", r)
 	}
 
 	w.Nuon("installs", "create", "first", "--app", "cloud", "--runner", "first")
-	stack = w.rendered("first")
-	w.report(stack, account, "11111111-0000-0000-0000-000000000002", outputs, "SUCCESS")
+	template := w.rendered("first")
+	stack = w.create(template, customer, "first", "SUCCESS")
 	if _, last = w.outputs("first"); last == nil || last.Status != "waiting" {
 		t.Errorf("the last report is %+v", last)
 	}
-	w.machine(stack, account, t.TempDir())
+	w.start(stack)
 	w.Must(fleet.Until(w.Ctx, testtime.Limit, "the machine waits", func() (bool, error) {
 		return len(w.runner("first").Claims) == 2, nil
 	}))
-	w.Nuon("runners", "confirm", "first", "--account", account, "--yes")
+	w.Nuon("runners", "confirm", "first", "--account", customer, "--yes")
 	w.untilRegistered("first")
-	if got, last = w.outputs("first"); got["vpc_id"] != `"vpc-1"` || last.Status != "accepted" {
+	if got, last = w.outputs("first"); !strings.HasPrefix(got["vpc_id"], `"vpc-`) || last.Status != "accepted" {
 		t.Errorf("outputs %v, last report %+v", got, last)
 	}
-	w.report(stack, "999999999999", "11111111-0000-0000-0000-000000000003", outputs, "FAILED")
-	w.runFunction(stack, account, "Delete", "11111111-0000-0000-0000-000000000004", outputs)
+	w.create(template, "999999999999", "first", "FAILED") // another account
+	w.create(template, customer, "second", "FAILED")      // a second stack for the install, while the first one is there
+	_, err = stack.Delete(w.Ctx)
+	w.Must(err)
 	if got, _ = w.outputs("first"); got["version of the stack"] != "deleted" {
 		t.Errorf("after the deletion %v", got)
 	}
+	w.create(template, customer, "second", "SUCCESS")
+}
+
+// linked returns the template that the link to the console of an install names. It requires that the rules of the
+// template refuse any other account and region before anything is created.
+func (w *world) linked(install string) []byte {
+	w.Helper()
+	at, err := url.Parse(strings.TrimSpace(w.Nuon("installs", "stack", "link", install)))
+	w.Must(err)
+	_, query, _ := strings.Cut(at.Fragment, "?")
+	values, err := url.ParseQuery(query)
+	w.Must(err)
+	template := w.bucket.Objects()[strings.TrimPrefix(values.Get("templateUrl"), w.bucket.URL()+"/")]
+	if at.Host != "eu-central-1.console.aws.amazon.com" || template == "" || values.Get("stackName") == "" {
+		w.Fatalf("the link is %s", at)
+	}
+	for _, wrong := range []*account.Account{{ID: "999999999999", Region: "eu-central-1"},
+		{ID: customer, Region: "us-east-1"}} {
+		wrong.Cloud = w.cloud
+		if _, _, err := wrong.Create(w.Ctx, "wrong", []byte(template), entered()); err == nil ||
+			!strings.Contains(err.Error(), "This stack is for the") {
+			w.Errorf("in account %s and region %s: %v", wrong.ID, wrong.Region, err)
+		}
+	}
+	return []byte(template)
 }
 
 // untilRegistered waits until a runner has registered by its identity and is online.

@@ -44,6 +44,8 @@ type NestedStack struct {
 	Name string `toml:"name" json:"name,omitempty" config:"required" example:"database"`
 	// An S3 URL on AWS, an https URL on Azure, REPO//gcp/modules/NAME on GCP.
 	TemplateURL string `toml:"template_url" json:"template_url,omitempty" config:"required,template" example:"https://templates.example.com/database.yaml"`
+	// Digest of the template, which must not change without it: sha256: and 64 digits.
+	Digest string `toml:"digest" json:"digest,omitempty" example:"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`
 	// Position in the order of creation, which must be unique.
 	Index *int `toml:"index" json:"index,omitempty"`
 	// Parameters. Their templates can read only the install's ID, the inputs, the app and the org.

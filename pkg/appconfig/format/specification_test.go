@@ -54,7 +54,7 @@ const (
 	runner = " runner_type env_vars helm_driver init_script_url instance_type env_var source "
 	stack  = " type name description vpc_nested_template_url runner_nested_template_url custom_nested_stacks " +
 		"custom_nested_stacks.name custom_nested_stacks.template_url" +
-		" custom_nested_stacks.index custom_nested_stacks.parameters deployment_scope "
+		" custom_nested_stacks.index custom_nested_stacks.parameters deployment_scope custom_nested_stacks.digest "
 	installer = " name description slug apps documentation_url community_url homepage_url github_url logo_url " +
 		"favicon_url og_image_url demo_url post_install_markdown" +
 		" copyright_markdown footer_markdown source "

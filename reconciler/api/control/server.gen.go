@@ -166,7 +166,7 @@ type ServerInterface interface {
 	CheckInstallSecrets(w http.ResponseWriter, r *http.Request, install InInstall)
 	// RenderStack Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
 	// (POST /v1/installs/{install}/stack)
-	RenderStack(w http.ResponseWriter, r *http.Request, install InInstall)
+	RenderStack(w http.ResponseWriter, r *http.Request, install InInstall, params RenderStackParams)
 	// GetStackOutputs The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
 	// (GET /v1/installs/{install}/stack-outputs)
 	GetStackOutputs(w http.ResponseWriter, r *http.Request, install InInstall, params GetStackOutputsParams)
@@ -2222,8 +2222,24 @@ func (siw *ServerInterfaceWrapper) RenderStack(w http.ResponseWriter, r *http.Re
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RenderStackParams
+
+	// ------------- Optional query parameter "publish" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "publish", r.URL.Query(), &params.Publish, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "publish"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "publish", Err: err})
+		}
+		return
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.RenderStack(w, r, install)
+		siw.Handler.RenderStack(w, r, install, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -5681,6 +5697,7 @@ func (response CheckInstallSecretsdefaultApplicationProblemPlusJSONResponse) Vis
 
 type RenderStackRequestObject struct {
 	Install InInstall `json:"install"`
+	Params  RenderStackParams
 }
 
 type RenderStackResponseObject interface {
@@ -9119,10 +9136,11 @@ func (sh *strictHandler) CheckInstallSecrets(w http.ResponseWriter, r *http.Requ
 }
 
 // RenderStack operation middleware
-func (sh *strictHandler) RenderStack(w http.ResponseWriter, r *http.Request, install InInstall) {
+func (sh *strictHandler) RenderStack(w http.ResponseWriter, r *http.Request, install InInstall, params RenderStackParams) {
 	var request RenderStackRequestObject
 
 	request.Install = install
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.RenderStack(ctx, request.(RenderStackRequestObject))

@@ -13,6 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/phonehome"
 	"github.com/nuon-toolkit/nuon/reconciler/preview"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/stackpublish"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -30,6 +31,7 @@ type Services struct {
 	Logs         *joblog.Service
 	Claims       *cloudclaim.Service
 	PhoneHome    *phonehome.Service
+	Publisher    *stackpublish.Publisher
 	// Health returns the part of GET /v1/system that belongs to no org.
 	Health func(ctx context.Context) (api.System, error)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack/stackfiles"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/stackoutputs"
 	"github.com/nuon-toolkit/nuon/reconciler/stackversion"
@@ -20,6 +21,7 @@ import (
 // RenderStack implements POST /v1/installs/{install}/stack.
 func (s *Server) RenderStack(ctx context.Context, r RenderStackRequestObject) (RenderStackResponseObject, error) {
 	var view api.Stack
+	var rendering stackfiles.Rendering
 	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		install, _, err := findInstall(ctx, tx, r.Install)
 		if err != nil {
@@ -28,7 +30,8 @@ func (s *Server) RenderStack(ctx context.Context, r RenderStackRequestObject) (R
 		if install, err = tx.LockInstall(ctx, tx.Org, install.ID); err != nil {
 			return err
 		}
-		version, rendering, err := s.services.Rollout.RenderStack(ctx, tx, install, callerOf(ctx).actor)
+		var version int32
+		version, rendering, err = s.services.Rollout.RenderStack(ctx, tx, install, callerOf(ctx).actor)
 		if err != nil {
 			return err
 		}
@@ -40,7 +43,23 @@ func (s *Server) RenderStack(ctx context.Context, r RenderStackRequestObject) (R
 		view, err = stackOf(ctx, tx, install, version)
 		return err
 	})
+	if err == nil && r.Params.Publish {
+		view.TemplateURL, err = s.publishStack(ctx, rendering)
+	}
 	return RenderStack200JSONResponse(view), err
+}
+
+// publishStack checks and publishes the templates of the vendor in a stack, and its own template if it is a single
+// file. It returns the address of that; empty without a bucket.
+func (s *Server) publishStack(ctx context.Context, r stackfiles.Rendering) (string, error) {
+	publisher := s.services.Publisher
+	if err := publisher.PublishNested(ctx, r.Nested); err != nil {
+		return "", err
+	}
+	if publisher.Bucket() == "" || len(r.Files) != 1 {
+		return "", nil
+	}
+	return publisher.Publish(ctx, r.Files[0].Name, []byte(r.Files[0].Content))
 }
 
 // GetStackVersion implements GET /v1/installs/{install}/stack/versions/{version}.

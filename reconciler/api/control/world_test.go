@@ -38,6 +38,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
+	"github.com/nuon-toolkit/nuon/reconciler/stackpublish"
 	"github.com/nuon-toolkit/nuon/reconciler/stackversion"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
@@ -107,7 +108,7 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 	watcher := observe.New(w.store, w.key, observe.Options{MirrorDir: w.TempDir()})
 	rolls := rollout.New(w.store, w.key)
 	rolls.UseStacks(stackversion.New(installstack.Runner{URL: "https://runners.example.com", SHA256: "00",
-		DownloadURL: "https://runners.example.com/runnerd/00"}))
+		DownloadURL: "https://runners.example.com/runnerd/00"}, ""))
 	engine := workflow.New(w.store, rolls)
 	w.runners = runners.New(w.store)
 	claims := cloudclaim.New(w.store, cloudidentity.New(cloudidentity.Options{}))
@@ -122,7 +123,7 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 			Repositories: fakeRepositories{watcher, w}, Catalog: fakeCatalog{}, Builds: fakeBuilds{w},
 			Preview: preview.New(w.store, catalog.New(w.store, watcher, nil)), Rollout: rolls,
 			Workflows: fakeWorkflows{engine, w}, Jobs: w.jobs, Logs: logs, Claims: claims,
-			PhoneHome: phonehome.New(w.store, claims, rollout.StackConfigs),
+			PhoneHome: phonehome.New(w.store, claims, rollout.StackConfigs), Publisher: &stackpublish.Publisher{},
 			Health: func(context.Context) (api.System, error) {
 				return api.System{Version: "test", Replicas: []api.Replica{}}, nil
 			},

@@ -25,6 +25,7 @@ type Rendering struct {
 	Cloud, Name, Region string
 	Files               []File // none if a finding is an error
 	Digest              string // of the files
+	Nested              []installstack.Nested
 	Findings            diagnostic.Diagnostics
 }
 
@@ -35,7 +36,7 @@ func Render(app *appconfig.App, facts installstack.Facts) Rendering {
 	if read.Stack == nil {
 		return r
 	}
-	r.Name, r.Region = read.Stack.Name, read.Stack.Region
+	r.Name, r.Region, r.Nested = read.Stack.Name, read.Stack.Region, read.Stack.Nested
 	var found diagnostic.Diagnostics
 	switch r.Cloud {
 	case "aws":
