@@ -1398,19 +1398,19 @@ type ActionResult struct {
 
 // ActionSource The code of a repository that a step runs in. The action copies it to the install's registry when that does not have it.
 type ActionSource struct {
-	// Artifact below the install registry's prefix
+	// Artifact repository below the install registry's prefix
 	Artifact ArtifactRef `json:"artifact"`
 
-	// Commit at which it was built
+	// Commit commit at which it was built
 	Commit string `json:"commit"`
 
-	// Directory in which the step runs, in the packed source
+	// Directory working directory of the step, in the packed source
 	Directory string `json:"directory"`
 
-	// From below the vendor registry's prefix
+	// From repository below the vendor registry's prefix
 	From ArtifactRef `json:"from"`
 
-	// Name of the source, as in a list of builds
+	// Name name of the source, as in a list of builds
 	Name string `json:"name"`
 }
 
@@ -1422,20 +1422,20 @@ type ActionSpec struct {
 	Cluster   ClusterSpec `json:"cluster,omitempty,omitzero"`
 	Component string      `json:"component,omitempty,omitzero"`
 
-	// Env environment that the action does not declare; runners take it only where their own file allows that
+	// Env environment that the action does not declare; runners accept it only if their own file allows it
 	Env map[string]string `json:"env,omitempty,omitzero"`
 
-	// Inputs values of the declared inputs, by their names
+	// Inputs values of the declared inputs, by name
 	Inputs    map[string]string `json:"inputs,omitempty,omitzero"`
 	Install   string            `json:"install"`
 	InstallID string            `json:"install_id"`
 
-	// KubeConfig the steps get access to the cluster
+	// KubeConfig the steps have access to the cluster
 	KubeConfig bool         `json:"kube_config,omitempty,omitzero"`
 	Steps      []ActionStep `json:"steps"`
 	Trigger    string       `json:"trigger"`
 
-	// Values What templates read below `.nuon`. Plain is a tree; each sealed leaf is put at its path by the runner.
+	// Values What templates read below `.nuon`. Plain is a tree; the runner puts each sealed leaf at its path.
 	Values Values `json:"values"`
 }
 
@@ -1458,14 +1458,14 @@ type App struct {
 	ID          string       `json:"id"`
 	Name        string       `json:"name"`
 
-	// Problem why the repository cannot be read, or its config not used
+	// Problem why the repository cannot be read, or its config not be used
 	Problem string `json:"problem,omitempty,omitzero"`
 	Ref     string `json:"ref"`
 
-	// Release the newest one without its components
+	// Release the newest release, without its components
 	Release Release `json:"release,omitempty,omitzero"`
 
-	// Repository empty for an app that is uploaded
+	// Repository empty for an uploaded app
 	Repository string     `json:"repository"`
 	Revision   Revision   `json:"revision,omitempty,omitzero"`
 	Version    AppVersion `json:"version,omitempty,omitzero"`
@@ -1476,7 +1476,7 @@ type AppConfig struct {
 	// Actions by name
 	Actions []DeclaredAction `json:"actions"`
 
-	// Components the sandbox first then by name
+	// Components the sandbox first, then by name
 	Components []DeclaredComponent `json:"components"`
 
 	// Groups in the order of the files
@@ -1495,29 +1495,29 @@ type AppList struct {
 
 // AppPreview defines model for AppPreview.
 type AppPreview struct {
-	// Changed a sync would do something
+	// Changed a sync would change something
 	Changed bool `json:"changed"`
 
-	// Components all of them; the sandbox first then by name
+	// Components all components; the sandbox first, then by name
 	Components []PreviewedComponent `json:"components"`
 
-	// Diagnostics warnings; errors make it a 422
+	// Diagnostics warnings; errors are a 422
 	Diagnostics []Diagnostic `json:"diagnostics"`
 
-	// Digest of the app version that it would be
+	// Digest digest of the app version that a sync would create
 	Digest string `json:"digest"`
 
 	// Held why that release would be incomplete, so that no install gets it
 	Held string `json:"held,omitempty,omitzero"`
 
-	// Inputs that come, go or change
+	// Inputs components that are added, removed or changed
 	Inputs   []PreviewedInput   `json:"inputs"`
 	Installs []PreviewedInstall `json:"installs"`
 
-	// Release number of the release that it would lead to; 0 when it would lead to none
+	// Release number of the release that a sync would lead to; 0 if none
 	Release int `json:"release,omitempty,omitzero"`
 
-	// Version number of the version that has this digest already; 0 for a new one
+	// Version number of the existing version with this digest; 0 if it is new
 	Version int `json:"version,omitempty,omitzero"`
 }
 
@@ -1531,19 +1531,19 @@ type AppVariable struct {
 	UpdatedAt time.Time `json:"updated_at,omitempty,omitzero"`
 	UpdatedBy string    `json:"updated_by,omitempty,omitzero"`
 
-	// Value left out of a sensitive one
+	// Value left out for a sensitive variable
 	Value string `json:"value,omitempty,omitzero"`
 }
 
 // AppVariableList defines model for AppVariableList.
 type AppVariableList struct {
-	// Changed after a change: the names that it changed, or would change
+	// Changed after a change: names that changed, or would change
 	Changed []string `json:"changed,omitempty,omitzero"`
 
-	// DryRun nothing was changed: items and missing are as they would be
+	// DryRun nothing was changed: items and missing show the result of the change
 	DryRun bool `json:"dry_run,omitempty,omitzero"`
 
-	// Installs of a dry run: the effect on each install of the app, by name
+	// Installs for a dry run: the effect on each install of the app, by name
 	Installs []PreviewedInstall `json:"installs,omitempty,omitzero"`
 	Items    []AppVariable      `json:"items"`
 
@@ -1553,13 +1553,13 @@ type AppVariableList struct {
 
 // AppVariablesChange defines model for AppVariablesChange.
 type AppVariablesChange struct {
-	// Delete one that the app does not have is an error
+	// Delete an input that the app does not declare is an error
 	Delete []string `json:"delete,omitempty,omitzero"`
 
-	// DryRun change nothing, and return what would change
+	// DryRun return what would change, and change nothing
 	DryRun bool `json:"dry_run,omitempty,omitzero"`
 
-	// Set a sensitive one is sealed to the key of GET /v1/sealing-key
+	// Set a sensitive value is sealed to the key of GET /v1/sealing-key
 	Set []InputValue `json:"set,omitempty,omitzero"`
 }
 
@@ -1584,25 +1584,25 @@ type ApplyResult struct {
 	// Cluster The cluster that a job worked on. Only the holder of the install key can make the hash, so a runner recognizes a cluster that it has applied to.
 	Cluster ClusterIdentity `json:"cluster,omitempty,omitzero"`
 
-	// Health How what was deployed is, as the runner saw it.
+	// Health The health of what is deployed, as the runner reports it.
 	Health  Health   `json:"health,omitempty,omitzero"`
 	Outputs []Output `json:"outputs"`
 }
 
 // ApplySpec defines model for ApplySpec.
 type ApplySpec struct {
-	// Basis What a plan was made from. If any of it has moved when the plan is to be applied, the plan is stale.
+	// Basis What a plan was made from. If any of it has changed when the plan is applied, the plan is stale.
 	Basis         Basis       `json:"basis"`
 	Bundle        ArtifactRef `json:"bundle"`
 	ContentDigest string      `json:"content_digest"`
 
-	// Deploy One component on one install, all that plan and apply need of it. Exactly one of terraform, helm, manifest is set, by its kind.
+	// Deploy One component on one install, with all that plan and apply need. Exactly one of terraform, helm, manifest is set, according to its kind.
 	Deploy       DeploySpec `json:"deploy"`
 	Destroy      bool       `json:"destroy"`
 	Plan         string     `json:"plan"`
 	ReportDigest string     `json:"report_digest"`
 
-	// Restore The plan is of making a state version the newest; Terraform is not asked. Zero for every other plan.
+	// Restore The plan restores a state version as the newest; Terraform does not run. Zero for every other plan.
 	Restore Restore `json:"restore,omitempty,omitzero"`
 }
 
@@ -1610,10 +1610,10 @@ type ApplySpec struct {
 type Approval struct {
 	App string `json:"app"`
 
-	// Author who asked for what waits; nuon itself for what a push led to
+	// Author who requested the change; nuon for the result of a push
 	Author string `json:"author,omitempty,omitzero"`
 
-	// Because why there was a plan at all, as it was when it was made
+	// Because reason for the plan when it was made
 	Because string `json:"because,omitempty,omitzero"`
 
 	// Component of a plan
@@ -1623,16 +1623,16 @@ type Approval struct {
 	Destroy       bool      `json:"destroy,omitempty,omitzero"`
 	Destructive   bool      `json:"destructive"`
 
-	// Group the same for plans of one component at several installs that are alike but for each install's own name and ids, and made from the same artifact; each is answered by itself all the same. Left out for one that is like no other can be: the restore of a state, a report too large to compare, one with individual_approval
+	// Group the same for plans of one component on several installs that differ only in each install's own name and ids, and were made from the same artifact; each is still approved on its own. Left out for a plan that cannot be in a group: the restore of a state, a report too large to compare, one with individual_approval
 	Group string `json:"group,omitempty,omitzero"`
 	ID    string `json:"id"`
 
-	// IndividualApproval the report does not show all that changes (a finding says where): it is in no group, and no rule approves it
+	// IndividualApproval the report does not show all changes (a finding states where): it is in no group, and no rule approves it
 	IndividualApproval bool   `json:"individual_approval"`
 	Install            string `json:"install"`
 	InstallID          string `json:"install_id"`
 
-	// Kind what is approved: the plan of a component, with the scripts of its workflow that no approver has seen; the scripts of a workflow alone; or a looser approval rule of the install
+	// Kind what is approved: the plan of a component, with the scripts of its workflow that no approver has seen; the scripts of a workflow alone; or a less strict approval rule of the install
 	Kind ApprovalKind `json:"kind"`
 	Plan string       `json:"plan"`
 
@@ -1643,24 +1643,24 @@ type Approval struct {
 	Report   json.RawMessage `json:"report,omitempty,omitzero"`
 	Response GivenResponse   `json:"response,omitempty,omitzero"`
 
-	// Restore the version of its state that becomes the newest; 0 when that is not what it is about
+	// Restore version of the state that the plan restores as the newest; 0 for any other plan
 	Restore int `json:"restore,omitempty,omitzero"`
 
-	// ScriptReport of a plan with scripts: what the scripts are, as a diff.Report; left out in a brief list. Of scripts alone, report shows them
+	// ScriptReport for a plan with scripts: the scripts, as a diff.Report; left out in a brief list. For scripts alone, report shows them
 	ScriptReport json.RawMessage `json:"script_report,omitempty,omitzero"`
 
-	// Scripts the scripts that a yes approves for this install
+	// Scripts scripts that an approval covers, for this install
 	Scripts []ApprovalScript `json:"scripts,omitempty,omitzero"`
 	Status  ApprovalStatus   `json:"status"`
 
-	// Totals the report's totals (diff.Totals)
+	// Totals totals of the report (diff.Totals)
 	Totals json.RawMessage `json:"totals,omitempty,omitzero"`
 
 	// Workflow of a plan and of scripts
 	Workflow string `json:"workflow"`
 }
 
-// ApprovalKind what is approved: the plan of a component, with the scripts of its workflow that no approver has seen; the scripts of a workflow alone; or a looser approval rule of the install
+// ApprovalKind what is approved: the plan of a component, with the scripts of its workflow that no approver has seen; the scripts of a workflow alone; or a less strict approval rule of the install
 type ApprovalKind string
 
 // ApprovalStatus defines model for Approval.Status.
@@ -1676,11 +1676,11 @@ type ApprovalList struct {
 type ApprovalRule struct {
 	AllowDestroy bool `json:"allow_destroy"`
 
-	// Approval left out of the rule of an approver for a workflow
+	// Approval left out for the rule of an approver for a workflow
 	Approval          ApprovalRuleApproval `json:"approval,omitempty,omitzero"`
 	ApprovalsByOthers bool                 `json:"approvals_by_others"`
 
-	// ApprovedBy who approved it, when that was another
+	// ApprovedBy who approved it, if that was another person
 	ApprovedBy string    `json:"approved_by,omitempty,omitzero"`
 	At         time.Time `json:"at,omitempty,omitzero"`
 
@@ -1688,18 +1688,18 @@ type ApprovalRule struct {
 	By     string `json:"by,omitempty,omitzero"`
 	Digest string `json:"digest,omitempty,omitzero"`
 
-	// Workflow id: it is the rule of an approver (by) for all that this workflow plans, and no setting of the install
+	// Workflow id of the workflow: the rule is that of an approver (by) for all plans of this workflow, and no setting of the install
 	Workflow string `json:"workflow,omitempty,omitzero"`
 }
 
-// ApprovalRuleApproval left out of the rule of an approver for a workflow
+// ApprovalRuleApproval left out for the rule of an approver for a workflow
 type ApprovalRuleApproval string
 
 // ApprovalScript defines model for ApprovalScript.
 type ApprovalScript struct {
 	Action string `json:"action"`
 
-	// Digest of everything that runs and is not rendered
+	// Digest digest of all code that runs and is not rendered
 	Digest string `json:"digest"`
 }
 
@@ -1707,7 +1707,7 @@ type ApprovalScript struct {
 type ArtifactRef struct {
 	Digest string `json:"digest"`
 
-	// Repository below the registry's prefix
+	// Repository repository below the registry's prefix
 	Repository string `json:"repository"`
 }
 
@@ -1715,7 +1715,7 @@ type ArtifactRef struct {
 type Asked struct {
 	Install Install `json:"install"`
 
-	// Outcome what else happens, or why no workflow was made
+	// Outcome additional effects, or why no workflow was created
 	Outcome  string   `json:"outcome,omitempty,omitzero"`
 	Workflow Workflow `json:"workflow,omitempty,omitzero"`
 }
@@ -1726,7 +1726,7 @@ type AttemptOrder struct {
 	Cancel  bool   `json:"cancel"`
 	Job     string `json:"job"`
 
-	// Superseded another attempt has taken its place; finish and deliver
+	// Superseded another attempt has replaced it; finish and deliver
 	Superseded bool `json:"superseded"`
 }
 
@@ -1752,7 +1752,7 @@ type AuditEventList struct {
 	Next  string       `json:"next,omitempty,omitzero"`
 }
 
-// Basis What a plan was made from. If any of it has moved when the plan is to be applied, the plan is stale.
+// Basis What a plan was made from. If any of it has changed when the plan is applied, the plan is stale.
 type Basis struct {
 	Artifact string `json:"artifact"`
 
@@ -1760,7 +1760,7 @@ type Basis struct {
 	Cluster       string `json:"cluster,omitempty,omitzero"`
 	DesiredDigest string `json:"desired_digest"`
 
-	// Observed digest of what was found in the cluster, as far as it matters: of a chart the release's revision and status
+	// Observed digest of the relevant objects in the cluster; for a chart, of the release's revision and status
 	Observed     string `json:"observed,omitempty,omitzero"`
 	StateLineage string `json:"state_lineage"`
 
@@ -1780,7 +1780,7 @@ type Build struct {
 	InputDigest    string    `json:"input_digest"`
 	Job            string    `json:"job,omitempty,omitzero"`
 
-	// Modules the modules from outside of the repository that are packed in the artifact of a Terraform module; left out in lists, and when there are none
+	// Modules modules from outside the repository in the artifact of a Terraform module; left out in lists, and if there are none
 	Modules    ModuleResolution `json:"modules,omitempty,omitzero"`
 	Number     int              `json:"number"`
 	Reason     string           `json:"reason"`
@@ -1807,7 +1807,7 @@ type BuildResult struct {
 	// Bytes size of its layer
 	Bytes int64 `json:"bytes,omitempty,omitzero"`
 
-	// Modules of a Terraform module that calls modules outside of its repository
+	// Modules for a Terraform module that calls modules outside its repository
 	Modules ModuleResolution `json:"modules,omitempty,omitzero"`
 }
 
@@ -1820,19 +1820,19 @@ type BuildSpec struct {
 	Component     string      `json:"component"`
 	ComponentKind string      `json:"component_kind"`
 
-	// Directory of the module, chart, kustomization or scripts in the packed source
+	// Directory path of the module, chart, kustomization or scripts in the packed source
 	Directory string `json:"directory"`
 
 	// Image of a container image
 	Image ImageSource `json:"image,omitempty,omitzero"`
 
-	// Kustomize of a manifest that kustomize makes; without a path, the source holds the manifest as it is
+	// Kustomize of a manifest that kustomize builds; without a path, the source is the manifest itself
 	Kustomize KustomizeSpec `json:"kustomize,omitempty,omitzero"`
 
 	// Modules the earlier resolution: module calls with the same source and constraint get the same content again, and an image the same digest
 	Modules ModuleResolution `json:"modules,omitempty,omitzero"`
 
-	// Repository where to push, below the vendor registry's prefix
+	// Repository repository to push to, below the vendor registry's prefix
 	Repository string `json:"repository"`
 
 	// ResolveOnly resolve the modules of a Terraform module, or an image, and report them, without an artifact
@@ -1853,7 +1853,7 @@ type Cause struct {
 	At time.Time `json:"at,omitempty,omitzero"`
 	ID string    `json:"id"`
 
-	// Modules of a build, as in Build
+	// Modules status of a build, as in Build
 	Modules ModuleResolution `json:"modules,omitempty,omitzero"`
 	Name    string           `json:"name"`
 	Reason  string           `json:"reason"`
@@ -1864,32 +1864,32 @@ type Cause struct {
 
 // Challenge defines model for Challenge.
 type Challenge struct {
-	// Nonce of kind registration, for the recipient
+	// Nonce proof of kind registration, for the recipient
 	Nonce Sealed `json:"nonce"`
 }
 
 // ChallengeRequest defines model for ChallengeRequest.
 type ChallengeRequest struct {
-	// Recipient the public half of the install key
+	// Recipient public key of the install key
 	Recipient string `json:"recipient"`
 }
 
 // ChangedStackOutput defines model for ChangedStackOutput.
 type ChangedStackOutput struct {
-	// From left out when it was not set
+	// From left out if it was not set
 	From json.RawMessage `json:"from,omitempty,omitzero"`
 	Name string          `json:"name"`
 
-	// To left out when it is removed
+	// To left out if it is removed
 	To json.RawMessage `json:"to,omitempty,omitzero"`
 }
 
 // ChangedStackOutputs defines model for ChangedStackOutputs.
 type ChangedStackOutputs struct {
-	// Changes by name; none when all values were so already
+	// Changes by name; none if no value changed
 	Changes []ChangedStackOutput `json:"changes"`
 
-	// Components all of them; the sandbox first then by name
+	// Components all components; the sandbox first, then by name
 	Components []PreviewedEffect `json:"components"`
 	DryRun     bool              `json:"dry_run,omitempty,omitzero"`
 	Outputs    StackOutputs      `json:"outputs"`
@@ -1903,7 +1903,7 @@ type ChartSource struct {
 	// Repository https:// with an index, or oci://
 	Repository string `json:"repository"`
 
-	// Version exact, or a constraint; the newest if empty
+	// Version exact version or constraint; empty for the newest
 	Version string `json:"version"`
 }
 
@@ -1911,19 +1911,19 @@ type ChartSource struct {
 type ClaimChallenge struct {
 	Nonce string `json:"nonce"`
 
-	// Sealed a proof of kind registration, for the recipient
+	// Sealed proof of kind registration, for the recipient
 	Sealed Sealed `json:"sealed,omitempty,omitzero"`
 }
 
 // ClaimChallengeRequest defines model for ClaimChallengeRequest.
 type ClaimChallengeRequest struct {
-	// Recipient the public half of the install key that a runner is about to register; left out to phone home
+	// Recipient public key of the install key that a runner is about to register; left out to phone home
 	Recipient string `json:"recipient,omitempty,omitzero"`
 }
 
 // ClaimRegistration defines model for ClaimRegistration.
 type ClaimRegistration struct {
-	// Identity A proof of the cloud account that a machine or function runs in, for one nonce. Either a token or, on AWS, a signed request.
+	// Identity A proof of the cloud account in which a machine or function runs, for one nonce: either a token or, on AWS, a signed request.
 	Identity     CloudIdentity `json:"identity"`
 	Nonce        string        `json:"nonce"`
 	Registration Registration  `json:"registration"`
@@ -1937,23 +1937,23 @@ type CloudClaim struct {
 	// Install name
 	Install string `json:"install"`
 
-	// KeyFingerprint of the install key that the machine holds
+	// KeyFingerprint fingerprint of the install key that the machine holds
 	KeyFingerprint string    `json:"key_fingerprint,omitempty,omitzero"`
 	LastSeen       time.Time `json:"last_seen"`
 
 	// Purpose a machine that registers as the runner, or a stack that reports its outputs
 	Purpose CloudClaimPurpose `json:"purpose"`
 
-	// Subject Who a cloud vouches for.
+	// Subject An identity that a cloud attests.
 	Subject CloudSubject `json:"subject"`
 }
 
 // CloudClaimPurpose a machine that registers as the runner, or a stack that reports its outputs
 type CloudClaimPurpose string
 
-// CloudIdentity A proof of the cloud account that a machine or function runs in, for one nonce. Either a token or, on AWS, a signed request.
+// CloudIdentity A proof of the cloud account in which a machine or function runs, for one nonce: either a token or, on AWS, a signed request.
 type CloudIdentity struct {
-	// AwsRequest What is signed and not known to the control plane of a sts:GetCallerIdentity request. The control plane sends it itself.
+	// AwsRequest The signed parts of a sts:GetCallerIdentity request that the control plane does not know. The control plane sends the request itself.
 	AwsRequest SignedRequest `json:"aws_request,omitempty,omitzero"`
 	Cloud      string        `json:"cloud"`
 
@@ -1961,19 +1961,19 @@ type CloudIdentity struct {
 	Token string `json:"token,omitempty,omitzero"`
 }
 
-// CloudSubject Who a cloud vouches for.
+// CloudSubject An identity that a cloud attests.
 type CloudSubject struct {
 	// Account account, project or subscription
 	Account string            `json:"account"`
 	Cloud   CloudSubjectCloud `json:"cloud"`
 
-	// Machine the instance, as far as the cloud reports it
+	// Machine the instance, if the cloud reports it
 	Machine string `json:"machine,omitempty,omitzero"`
 
-	// Name of the role, service account or resource
+	// Name name of the role, service account or resource
 	Name string `json:"name"`
 
-	// Tenant of Azure
+	// Tenant tenant of Azure
 	Tenant string `json:"tenant,omitempty,omitzero"`
 }
 
@@ -1994,16 +1994,16 @@ type ClusterSpec struct {
 	// Context sandbox, or a name of kubernetes_contexts.toml
 	Context string `json:"context"`
 
-	// Path of the cluster's outputs in values
+	// Path path of the cluster's outputs in values
 	Path []string `json:"path"`
 }
 
 // CodeChange defines model for CodeChange.
 type CodeChange struct {
-	// Directory in the repository
+	// Directory path in the repository
 	Directory string `json:"directory"`
 
-	// From git tree hash; empty when it was not built from
+	// From git tree hash; empty if it was not built from git
 	From string `json:"from,omitempty,omitzero"`
 	To   string `json:"to,omitempty,omitzero"`
 }
@@ -2022,7 +2022,7 @@ type Component struct {
 type ComponentHealth struct {
 	Component string `json:"component"`
 
-	// Health How what was deployed is, as the runner saw it.
+	// Health The health of what is deployed, as the runner reports it.
 	Health Health `json:"health"`
 }
 
@@ -2046,7 +2046,7 @@ type ComponentState struct {
 	Contested []StateVersion `json:"contested"`
 	Lock      HeldLock       `json:"lock,omitempty,omitzero"`
 
-	// Newest A version of a Terraform state as the control plane knows it; what is in it only the runner can read.
+	// Newest A version of a Terraform state as the control plane sees it; only the runner can read its content.
 	Newest StateVersion `json:"newest,omitempty,omitzero"`
 }
 
@@ -2069,7 +2069,7 @@ type CreatedInstall struct {
 
 // CreatedRunner defines model for CreatedRunner.
 type CreatedRunner struct {
-	// RegistrationToken single use; an hour
+	// RegistrationToken single use; valid for an hour
 	RegistrationToken string `json:"registration_token"`
 	Runner            Runner `json:"runner"`
 }
@@ -2086,11 +2086,11 @@ type Credential struct {
 	CreatedAt time.Time `json:"created_at"`
 	ID        string    `json:"id"`
 
-	// Modules the addresses of Terraform modules that builds may use it for; empty for none
+	// Modules addresses of Terraform modules that builds may use it for; empty for none
 	Modules []string `json:"modules"`
 	Name    string   `json:"name"`
 
-	// Repositories the repositories that the credential may be used for: URLs, or https://host/owner/* for all below it; empty until the first app names the credential, whose repository is then the only one
+	// Repositories repositories that the credential may be used for: URLs, or https://host/owner/* for all below it; empty until the first app names the credential, whose repository is then the only one
 	Repositories []string `json:"repositories"`
 	Username     string   `json:"username"`
 }
@@ -2105,10 +2105,10 @@ type CredentialUpdate struct {
 	AddModules      []string `json:"add_modules,omitempty,omitzero"`
 	AddRepositories []string `json:"add_repositories,omitempty,omitzero"`
 
-	// RemoveModules as they are listed
+	// RemoveModules as listed
 	RemoveModules []string `json:"remove_modules,omitempty,omitzero"`
 
-	// RemoveRepositories as they are listed
+	// RemoveRepositories as listed
 	RemoveRepositories []string `json:"remove_repositories,omitempty,omitzero"`
 }
 
@@ -2116,12 +2116,12 @@ type CredentialUpdate struct {
 type DeclaredAction struct {
 	Description string `json:"description,omitempty,omitzero"`
 
-	// IdleTriggers those of the triggers that have no effect yet, such as cron
+	// IdleTriggers triggers that have no effect yet, such as cron
 	IdleTriggers []string            `json:"idle_triggers,omitempty,omitzero"`
 	Inputs       []DeclaredParameter `json:"inputs"`
 	Name         string              `json:"name"`
 
-	// Steps their names
+	// Steps names
 	Steps   []string `json:"steps"`
 	Timeout string   `json:"timeout"`
 
@@ -2133,7 +2133,7 @@ type DeclaredAction struct {
 type DeclaredComponent struct {
 	DependsOn []string `json:"depends_on"`
 
-	// Enabled unless an install says otherwise
+	// Enabled default of the app; an install can override it
 	Enabled    bool   `json:"enabled"`
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
@@ -2177,9 +2177,9 @@ type DeclaredParameter struct {
 	Type string `json:"type"`
 }
 
-// DeploySpec One component on one install, all that plan and apply need of it. Exactly one of terraform, helm, manifest is set, by its kind.
+// DeploySpec One component on one install, with all that plan and apply need. Exactly one of terraform, helm, manifest is set, according to its kind.
 type DeploySpec struct {
-	// Artifact below the install registry's prefix, where the sync step put it
+	// Artifact repository below the install registry's prefix, to which the sync step copied it
 	Artifact ArtifactRef `json:"artifact"`
 
 	// Cluster Which Kubernetes cluster. For the context sandbox the one that the runner was given (--kubeconfig) comes first, then the outputs at path, then the cluster that the runner is in; any other context is told by its outputs alone.
@@ -2187,22 +2187,22 @@ type DeploySpec struct {
 	Component     string      `json:"component"`
 	ComponentKind string      `json:"component_kind"`
 
-	// Helm What a chart is released with. Namespace, storage driver, values that are strings and values files and the override are templates.
+	// Helm Settings of a Helm release. Namespace, storage driver, string values, values files and the override are templates.
 	Helm             HelmSpec `json:"helm,omitempty,omitzero"`
 	Install          string   `json:"install"`
 	InstallComponent string   `json:"install_component"`
 	InstallID        string   `json:"install_id"`
 
-	// Manifest What a manifest is applied with. Namespace is a template, and so is the manifest in the artifact if templates is set.
+	// Manifest Settings of a manifest. Namespace is a template, and so is the manifest in the artifact if templates is set.
 	Manifest ManifestSpec `json:"manifest,omitempty,omitzero"`
 
-	// Repository of plan bundles, below the install registry's prefix
+	// Repository repository of plan bundles, below the install registry's prefix
 	Repository string `json:"repository"`
 
-	// Terraform What a Terraform root module is planned with. Everything but the version is a template.
+	// Terraform Settings of a Terraform root module. All but the version are templates.
 	Terraform TerraformSpec `json:"terraform,omitempty,omitzero"`
 
-	// Values What templates read below `.nuon`. Plain is a tree; each sealed leaf is put at its path by the runner.
+	// Values What templates read below `.nuon`. Plain is a tree; the runner puts each sealed leaf at its path.
 	Values Values `json:"values"`
 }
 
@@ -2234,15 +2234,15 @@ type GivenResponse struct {
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason"`
 
-	// Rule the rule that answered by itself; left out when a person did
+	// Rule the rule that approved or rejected; left out if a person did
 	Rule ApprovalRule `json:"rule,omitempty,omitzero"`
 }
 
-// Health How what was deployed is, as the runner saw it.
+// Health The health of what is deployed, as the runner reports it.
 type Health struct {
 	At time.Time `json:"at"`
 
-	// Objects those that are not ready, the worst first, at most 20
+	// Objects objects that are not ready, the worst first, at most 20
 	Objects []ObjectHealth `json:"objects"`
 	Status  HealthStatus   `json:"status"`
 }
@@ -2252,10 +2252,10 @@ type HealthStatus string
 
 // HealthPart One component whose health the runner checks.
 type HealthPart struct {
-	// Cluster the cluster of the last apply, as its result named it; the runner talks to no other
+	// Cluster the cluster of the last apply, as its result named it; the runner connects to no other
 	Cluster ClusterIdentity `json:"cluster,omitempty,omitzero"`
 
-	// Deploy One component on one install, all that plan and apply need of it. Exactly one of terraform, helm, manifest is set, by its kind.
+	// Deploy One component on one install, with all that plan and apply need. Exactly one of terraform, helm, manifest is set, according to its kind.
 	Deploy    DeploySpec  `json:"deploy"`
 	Inventory []ObjectRef `json:"inventory"`
 }
@@ -2265,7 +2265,7 @@ type HealthResult struct {
 	Parts []PartHealthResult `json:"parts"`
 }
 
-// HealthSpec See how what was deployed on an install is.
+// HealthSpec Check the health of what is deployed on an install.
 type HealthSpec struct {
 	Install   string       `json:"install"`
 	InstallID string       `json:"install_id"`
@@ -2289,19 +2289,19 @@ type HeldLock struct {
 	Attempt int    `json:"attempt"`
 	ID      string `json:"id"`
 
-	// Info what Terraform says of the holder
+	// Info what Terraform reports about the holder
 	Info json.RawMessage `json:"info"`
 	Job  string          `json:"job"`
 
-	// Live its attempt may be at work; else the next one takes the lock over
+	// Live its attempt may be running; if not, the next attempt takes over the lock
 	Live     bool      `json:"live"`
 	LockedAt time.Time `json:"locked_at"`
 	Runner   string    `json:"runner"`
 }
 
-// HelmSpec What a chart is released with. Namespace, storage driver, values that are strings and values files and the override are templates.
+// HelmSpec Settings of a Helm release. Namespace, storage driver, string values, values files and the override are templates.
 type HelmSpec struct {
-	// InputTypes of the inputs that are number or bool, by name: a value that is nothing but such an input is one too
+	// InputTypes types of the inputs that are number or bool, by name: a value that consists of nothing but such an input has its type
 	InputTypes map[string]string `json:"input_types"`
 	Namespace  string            `json:"namespace"`
 
@@ -2313,22 +2313,22 @@ type HelmSpec struct {
 	StorageDriver string `json:"storage_driver"`
 	TakeOwnership bool   `json:"take_ownership"`
 
-	// Values scalars by keys as helm --set has them
+	// Values scalars, by keys in the form of helm --set
 	Values map[string]json.RawMessage `json:"values"`
 
-	// ValuesFiles YAML; later ones win, values win over all
+	// ValuesFiles YAML; later files override earlier ones, values override all
 	ValuesFiles []string `json:"values_files"`
 }
 
 // ImageSource defines model for ImageSource.
 type ImageSource struct {
-	// Repository such as ghcr.io/acme/api; without a host, one of Docker Hub
+	// Repository such as ghcr.io/acme/api; without a host, from Docker Hub
 	Repository string `json:"repository"`
 
 	// Tag a tag, a digest, or both (1.4@sha256:…)
 	Tag string `json:"tag"`
 
-	// UpdatePolicy a constraint of versions of which the newest is taken, instead of a tag
+	// UpdatePolicy a version constraint whose newest match is used, instead of a tag
 	UpdatePolicy string `json:"update_policy"`
 }
 
@@ -2336,7 +2336,7 @@ type ImageSource struct {
 type InputValue struct {
 	Name string `json:"name"`
 
-	// Sealed age ciphertext to one key
+	// Sealed age ciphertext for one recipient
 	Sealed    Sealed `json:"sealed,omitempty,omitzero"`
 	Sensitive bool   `json:"sensitive"`
 	Value     string `json:"value,omitempty,omitzero"`
@@ -2344,22 +2344,22 @@ type InputValue struct {
 
 // Install defines model for Install.
 type Install struct {
-	// Account the cloud account that it was created for: aws_account, azure_account or gcp_account and its keys
+	// Account cloud account that it was created for: aws_account, azure_account or gcp_account and its keys
 	Account      map[string]map[string]string `json:"account,omitempty,omitzero"`
 	AllowDestroy bool                         `json:"allow_destroy"`
 	App          string                       `json:"app"`
 	Approval     InstallApproval              `json:"approval"`
 
-	// ApprovalsByOthers nobody approves what they asked for themselves
+	// ApprovalsByOthers nobody can approve their own request
 	ApprovalsByOthers bool `json:"approvals_by_others,omitempty,omitzero"`
 
-	// Behind components that are not as they are wanted
+	// Behind components that are not in the desired state
 	Behind []string `json:"behind,omitempty,omitzero"`
 
-	// Blocked nothing goes on by itself: what is not as it is wanted waits for what only a person or another release gives, which reason says
+	// Blocked nothing continues without a person or another release; reason states why
 	Blocked bool `json:"blocked,omitempty,omitzero"`
 
-	// Commit of that release: of the app's own repository, or the digest of what was uploaded
+	// Commit commit of the target release in the app's own repository, or the digest of the upload
 	Commit          string                 `json:"commit,omitempty,omitzero"`
 	Components      []InstallComponent     `json:"components"`
 	CreatedAt       time.Time              `json:"created_at"`
@@ -2370,7 +2370,7 @@ type Install struct {
 	ID     string        `json:"id"`
 	Inputs []InputValue  `json:"inputs"`
 
-	// KeyFingerprint of the install key that its runner registered; empty before that
+	// KeyFingerprint fingerprint of the install key that its runner registered; empty before that
 	KeyFingerprint string            `json:"key_fingerprint,omitempty,omitzero"`
 	Labels         map[string]string `json:"labels,omitempty,omitzero"`
 	LastWorkflow   WorkflowRef       `json:"last_workflow,omitempty,omitzero"`
@@ -2382,22 +2382,22 @@ type Install struct {
 	ManagedBy InstallManagedBy `json:"managed_by,omitempty,omitzero"`
 	Name      string           `json:"name"`
 
-	// Overrides values of components that differ for this install, by component
+	// Overrides component values that differ for this install, by component
 	Overrides map[string]ComponentOverride `json:"overrides,omitempty,omitzero"`
 
-	// Pending looser settings that wait for an approver; left out when there are none
+	// Pending less strict settings that wait for an approver; left out if there are none
 	Pending   PendingSettings `json:"pending,omitempty,omitzero"`
 	PinReason string          `json:"pin_reason,omitempty,omitzero"`
 
-	// Pinned number of the release that it is held at; 0 when it follows the newest complete one
+	// Pinned number of the release that it is pinned to; 0 if it follows the newest complete one
 	Pinned   int    `json:"pinned,omitempty,omitzero"`
 	PinnedBy string `json:"pinned_by,omitempty,omitzero"`
 	Reason   string `json:"reason"`
 
-	// RejectedAt when a person last rejected or cancelled something that it is behind with
+	// RejectedAt when a person last rejected or cancelled a change that it is behind with
 	RejectedAt time.Time `json:"rejected_at,omitempty,omitzero"`
 
-	// Release number of the release that is applied throughout; 0 when none is
+	// Release number of the release that all components have; 0 if none
 	Release int `json:"release,omitempty,omitzero"`
 
 	// Rule approval, allow_destroy and approvals_by_others, and who set them
@@ -2407,17 +2407,17 @@ type Install struct {
 	// RunnerOnline it was heard of lately, and takes jobs
 	RunnerOnline bool `json:"runner_online,omitempty,omitzero"`
 
-	// Stack left out when no stack was rendered
+	// Stack left out if no stack was rendered
 	Stack StackStatus `json:"stack,omitempty,omitzero"`
 
-	// StackOutputs the newest version; left out when none was set and no template reads one
+	// StackOutputs the newest version; left out if none was set and no template reads one
 	StackOutputs StackOutputs  `json:"stack_outputs,omitempty,omitzero"`
 	Status       InstallStatus `json:"status"`
 
-	// Target number of the release that it is to have
+	// Target number of its target release
 	Target int `json:"target,omitempty,omitzero"`
 
-	// Toggles components that this install switched on or off
+	// Toggles components that this install has switched on or off
 	Toggles map[string]bool `json:"toggles,omitempty,omitzero"`
 
 	// Unhealthy components with objects that were not ready at the last check
@@ -2441,39 +2441,39 @@ type InstallStatus string
 
 // InstallChange defines model for InstallChange.
 type InstallChange struct {
-	// Account parts of the cloud account that are not set yet; another value than a part has is 409 fixed
+	// Account parts of the cloud account that are not set yet; changing a part that is set is 409 fixed
 	Account map[string]map[string]string `json:"account,omitempty,omitzero"`
 
-	// AllowDestroy true needs an approver, as approve-all does
+	// AllowDestroy true requires an approver, as approve-all does
 	AllowDestroy *bool `json:"allow_destroy,omitempty"`
 
-	// Approval approve-all needs an approver: 403 for others, but from an install file (by config) it waits for one
+	// Approval approve-all requires an approver: 403 for others; from an install file (by config) the setting waits for an approver
 	Approval InstallChangeApproval `json:"approval,omitempty,omitzero"`
 
-	// ApprovalsByOthers nobody approves what they asked for themselves; false needs an approver other than the one who asks
+	// ApprovalsByOthers nobody can approve their own request; false requires an approver other than the caller
 	ApprovalsByOthers *bool `json:"approvals_by_others,omitempty"`
 
-	// By where this change comes from, default manual; 409 managed_elsewhere if the other manages the install and managed_by does not transfer it
+	// By source of this change, default manual; 409 managed_elsewhere if the other manages the install and managed_by does not transfer it
 	By     InstallChangeBy `json:"by,omitempty,omitzero"`
 	Inputs []InputValue    `json:"inputs,omitempty,omitzero"`
 
-	// Labels to set; an empty value removes one; those that are left out stay
+	// Labels values to set; an empty value removes one; others stay
 	Labels map[string]string `json:"labels,omitempty,omitzero"`
 
 	// ManagedBy transfers the install
 	ManagedBy InstallChangeManagedBy `json:"managed_by,omitempty,omitzero"`
 
-	// Overrides to set, by component; an empty object removes those of a component; components that are left out stay
+	// Overrides values to set, by component; an empty object removes those of a component; other components keep theirs
 	Overrides map[string]ComponentOverride `json:"overrides,omitempty,omitzero"`
 
-	// Toggles components to switch on or off; those that are left out stay
+	// Toggles components to switch on or off; others keep their setting
 	Toggles map[string]bool `json:"toggles,omitempty,omitzero"`
 }
 
-// InstallChangeApproval approve-all needs an approver: 403 for others, but from an install file (by config) it waits for one
+// InstallChangeApproval approve-all requires an approver: 403 for others; from an install file (by config) the setting waits for an approver
 type InstallChangeApproval string
 
-// InstallChangeBy where this change comes from, default manual; 409 managed_elsewhere if the other manages the install and managed_by does not transfer it
+// InstallChangeBy source of this change, default manual; 409 managed_elsewhere if the other manages the install and managed_by does not transfer it
 type InstallChangeBy string
 
 // InstallChangeManagedBy transfers the install
@@ -2486,13 +2486,13 @@ type InstallComponent struct {
 	DesiredDigest   string                          `json:"desired_digest,omitempty,omitzero"`
 	DesiredPresence InstallComponentDesiredPresence `json:"desired_presence"`
 
-	// Health of the Kubernetes objects that were deployed; none for other kinds
+	// Health health of the deployed Kubernetes objects; none for other kinds
 	Health Health `json:"health,omitempty,omitzero"`
 	ID     string `json:"id"`
 	Kind   string `json:"kind"`
 	Name   string `json:"name"`
 
-	// Off why it is absent though the app has it: switched off, or torn down by a person until it is deployed again
+	// Off why it is absent although the app has it: switched off, or torn down by a person until it is deployed again
 	Off     InstallComponentOff    `json:"off,omitempty,omitzero"`
 	Outputs []OutputValue          `json:"outputs"`
 	Reason  string                 `json:"reason"`
@@ -2502,7 +2502,7 @@ type InstallComponent struct {
 // InstallComponentDesiredPresence defines model for InstallComponent.DesiredPresence.
 type InstallComponentDesiredPresence string
 
-// InstallComponentOff why it is absent though the app has it: switched off, or torn down by a person until it is deployed again
+// InstallComponentOff why it is absent although the app has it: switched off, or torn down by a person until it is deployed again
 type InstallComponentOff string
 
 // InstallComponentStatus defines model for InstallComponent.Status.
@@ -2516,7 +2516,7 @@ type InstallList struct {
 
 // InstallPreview defines model for InstallPreview.
 type InstallPreview struct {
-	// Components all of them; the sandbox first then by name
+	// Components all components; the sandbox first, then by name
 	Components []PreviewedEffect `json:"components"`
 }
 
@@ -2550,7 +2550,7 @@ type InstallSecretState string
 
 // InstallSecretList defines model for InstallSecretList.
 type InstallSecretList struct {
-	// CheckedAt when the runner reported them; zero before it has
+	// CheckedAt when the runner reported them; zero before the first report
 	CheckedAt time.Time       `json:"checked_at,omitempty,omitzero"`
 	Items     []InstallSecret `json:"items"`
 }
@@ -2559,13 +2559,13 @@ type InstallSecretList struct {
 type InstallSummary struct {
 	App string `json:"app"`
 
-	// Behind components that are not as they are wanted
+	// Behind components that are not in the desired state
 	Behind []string `json:"behind,omitempty,omitzero"`
 
-	// Blocked nothing goes on by itself: what is not as it is wanted waits for what only a person or another release gives, which reason says
+	// Blocked nothing continues without a person or another release; reason states why
 	Blocked bool `json:"blocked,omitempty,omitzero"`
 
-	// Commit of that release: of the app's own repository, or the digest of what was uploaded
+	// Commit commit of the target release in the app's own repository, or the digest of the upload
 	Commit string `json:"commit,omitempty,omitzero"`
 
 	// Health good: all is there and ready, and the runner is online; progressing: something is not ready yet; degraded: something that was deployed does not work; attention: something is missing or needs a person; unknown: the runner is not online
@@ -2581,14 +2581,14 @@ type InstallSummary struct {
 	ManagedBy InstallSummaryManagedBy `json:"managed_by,omitempty,omitzero"`
 	Name      string                  `json:"name"`
 
-	// Pinned number of the release that it is held at; 0 when it follows the newest complete one
+	// Pinned number of the release that it is pinned to; 0 if it follows the newest complete one
 	Pinned int    `json:"pinned,omitempty,omitzero"`
 	Reason string `json:"reason"`
 
-	// RejectedAt when a person last rejected or cancelled something that it is behind with
+	// RejectedAt when a person last rejected or cancelled a change that it is behind with
 	RejectedAt time.Time `json:"rejected_at,omitempty,omitzero"`
 
-	// Release number of the release that is applied throughout; 0 when none is
+	// Release number of the release that all components have; 0 if none
 	Release int    `json:"release,omitempty,omitzero"`
 	Runner  string `json:"runner,omitempty,omitzero"`
 
@@ -2596,7 +2596,7 @@ type InstallSummary struct {
 	RunnerOnline bool                 `json:"runner_online,omitempty,omitzero"`
 	Status       InstallSummaryStatus `json:"status"`
 
-	// Target number of the release that it is to have
+	// Target number of its target release
 	Target int `json:"target,omitempty,omitzero"`
 
 	// Unhealthy components with objects that were not ready at the last check
@@ -2624,20 +2624,20 @@ type Job struct {
 	Runner    string    `json:"runner,omitempty,omitzero"`
 	Status    JobStatus `json:"status"`
 
-	// Waits why it has not started or lost contact
+	// Waits why it has not started, or lost contact
 	Waits string `json:"waits,omitempty,omitzero"`
 }
 
 // JobStatus defines model for Job.Status.
 type JobStatus string
 
-// JobResult At most one of build, plan, apply, action, health, secrets is set; of an apply that failed, what it did up to then.
+// JobResult At most one of build, plan, apply, action, health, secrets is set; for a failed apply, what it did until then.
 type JobResult struct {
 	Action ActionResult `json:"action,omitempty,omitzero"`
 	Apply  ApplyResult  `json:"apply,omitempty,omitzero"`
 	Build  BuildResult  `json:"build,omitempty,omitzero"`
 
-	// Error one sentence and what to do
+	// Error one sentence, and how to fix it
 	Error   string        `json:"error,omitempty,omitzero"`
 	Health  HealthResult  `json:"health,omitempty,omitzero"`
 	Plan    PlanResult    `json:"plan,omitempty,omitzero"`
@@ -2650,21 +2650,21 @@ type JobResult struct {
 // JobResultStatus lost: the process is provably gone and left no result
 type JobResultStatus string
 
-// JobSpec Exactly one of build, sync, plan, apply, action, health, secrets is set, as kind says.
+// JobSpec Exactly one of build, sync, plan, apply, action, health, secrets is set, according to kind.
 type JobSpec struct {
 	Action  ActionSpec `json:"action,omitempty,omitzero"`
 	Apply   ApplySpec  `json:"apply,omitempty,omitzero"`
 	Attempt int        `json:"attempt"`
 	Build   BuildSpec  `json:"build,omitempty,omitzero"`
 
-	// Health See how what was deployed on an install is.
+	// Health Check the health of what is deployed on an install.
 	Health HealthSpec  `json:"health,omitempty,omitzero"`
 	Job    string      `json:"job"`
 	Kind   JobSpecKind `json:"kind"`
 	Org    string      `json:"org"`
 	Plan   PlanSpec    `json:"plan,omitempty,omitzero"`
 
-	// Role of the customer's account that programs of the job run under; left out for the runner's own identity
+	// Role role of the customer's account under which programs of the job run; left out for the runner's own identity
 	Role OperationRole `json:"role,omitempty,omitzero"`
 
 	// Secrets Report the versions of an install's secrets without reading them, and copy those that are to be copied into the cluster.
@@ -2674,7 +2674,7 @@ type JobSpec struct {
 	Sync           SyncSpec `json:"sync,omitempty,omitzero"`
 	TimeoutSeconds int      `json:"timeout_seconds"`
 
-	// Trace W3C traceparent of what asked for this; empty for none
+	// Trace W3C traceparent of the request; empty for none
 	Trace string `json:"trace,omitempty,omitzero"`
 }
 
@@ -2686,16 +2686,16 @@ type KnownWebhook struct {
 	CreatedAt time.Time `json:"created_at"`
 	ID        string    `json:"id"`
 
-	// LastDeliveryAt of a delivery that held the secret
+	// LastDeliveryAt time of the last delivery with the right secret
 	LastDeliveryAt time.Time `json:"last_delivery_at,omitempty,omitzero"`
 
-	// LastResult the forge, the event, and what the last delivery was answered
+	// LastResult the forge, the event, and the response to the last delivery
 	LastResult string `json:"last_result,omitempty,omitzero"`
 
-	// Path below the control API, /hooks/…
+	// Path path below the control API, /hooks/…
 	Path string `json:"path"`
 
-	// PreviousUntil until when the secret before the last rotation is accepted
+	// PreviousUntil until when the previous secret is accepted
 	PreviousUntil time.Time `json:"previous_until,omitempty,omitzero"`
 	RotatedAt     time.Time `json:"rotated_at,omitempty,omitzero"`
 }
@@ -2710,20 +2710,20 @@ type KustomizeSpec struct {
 	// Patches files in the packed source
 	Patches []string `json:"patches"`
 
-	// Path of the kustomization in the packed source
+	// Path path of the kustomization in the packed source
 	Path string `json:"path"`
 }
 
 // LeaseRequest defines model for LeaseRequest.
 type LeaseRequest struct {
-	// Free how many more jobs it can take
+	// Free number of further jobs that it can accept
 	Free int `json:"free"`
 
-	// Policy What the customer's runner file allows. The runner holds to it by itself; the control plane shows it and offers nothing that it forbids.
+	// Policy What the customer's runner file allows. The runner enforces it; the control plane shows it and does not offer jobs that it forbids.
 	Policy  RunnerPolicy `json:"policy,omitempty,omitzero"`
 	Version string       `json:"version"`
 
-	// WaitSeconds default and most 300; negative answers at once
+	// WaitSeconds default and maximum 300; negative responds immediately
 	WaitSeconds int `json:"wait_seconds,omitempty,omitzero"`
 }
 
@@ -2749,7 +2749,7 @@ type LogLine struct {
 	// L level
 	L LogLineL `json:"l"`
 
-	// M message without line end
+	// M message without a line end
 	M string    `json:"m"`
 	T time.Time `json:"t"`
 }
@@ -2757,9 +2757,9 @@ type LogLine struct {
 // LogLineL level
 type LogLineL string
 
-// ManifestSpec What a manifest is applied with. Namespace is a template, and so is the manifest in the artifact if templates is set.
+// ManifestSpec Settings of a manifest. Namespace is a template, and so is the manifest in the artifact if templates is set.
 type ManifestSpec struct {
-	// Namespace of objects that name none
+	// Namespace namespace of objects that name none
 	Namespace string `json:"namespace"`
 	Templates bool   `json:"templates"`
 }
@@ -2774,10 +2774,10 @@ type MissingValue struct {
 
 // ModuleChange defines model for ModuleChange.
 type ModuleChange struct {
-	// After left out for a call that is gone
+	// After left out for a removed call
 	After ResolvedModule `json:"after,omitempty,omitzero"`
 
-	// Before left out for a call that is new
+	// Before left out for a new call
 	Before ResolvedModule `json:"before,omitempty,omitzero"`
 	Key    string         `json:"key"`
 }
@@ -2794,7 +2794,7 @@ type ModuleCredentialRequest struct {
 	// Address https://HOST of a registry, https://HOST/PATH of a repository or an archive, ssh://USER@HOST/PATH, oci://HOST/PATH of an image or a chart
 	Address string `json:"address"`
 
-	// Recipient the public half of a key that the job has made for this answer
+	// Recipient public key that the job has created for this response
 	Recipient string `json:"recipient"`
 }
 
@@ -2808,7 +2808,7 @@ type ModuleRefresh struct {
 	Error      string               `json:"error,omitempty,omitzero"`
 	ID         string               `json:"id"`
 
-	// Release number of the release with what changed
+	// Release number of the release with the changes
 	Release     int                 `json:"release,omitempty,omitzero"`
 	RequestedBy string              `json:"requested_by"`
 	Status      ModuleRefreshStatus `json:"status"`
@@ -2817,7 +2817,7 @@ type ModuleRefresh struct {
 // ModuleRefreshStatus defines model for ModuleRefresh.Status.
 type ModuleRefreshStatus string
 
-// ModuleResolution What a build got from outside of its repository. Of a Terraform module that is the content of each module call that leads there; of a container image, one entry with the key image.
+// ModuleResolution What a build fetched from outside its repository: for a Terraform module, the content of each module call that leads there; for a container image, one entry with the key image.
 type ModuleResolution struct {
 	// Modules by key
 	Modules []ResolvedModule `json:"modules"`
@@ -2831,27 +2831,27 @@ type NewApp struct {
 	// Credential name or id
 	Credential string `json:"credential,omitempty,omitzero"`
 
-	// Directory of the app config in the repository; default .
+	// Directory path of the app config in the repository; default .
 	Directory string `json:"directory,omitempty,omitzero"`
 	Name      string `json:"name"`
 
-	// Ref branch or tag or commit; default main
+	// Ref branch, tag or commit; default main
 	Ref string `json:"ref,omitempty,omitzero"`
 
-	// Repository https:// or file:// URL; left out for an app that is uploaded
+	// Repository https:// or file:// URL; left out for an uploaded app
 	Repository string `json:"repository,omitempty,omitzero"`
 }
 
 // NewCredential defines model for NewCredential.
 type NewCredential struct {
-	// Modules the addresses of Terraform modules that builds may use it for: https://host for a registry, the URL of a repository or an archive, or https://host/owner/* for all below it; ssh://git@host/… likewise
+	// Modules addresses of Terraform modules that builds may use it for: https://host for a registry, the URL of a repository or an archive, or https://host/owner/* for all below it; the same with ssh://git@host/…
 	Modules []string `json:"modules,omitempty,omitzero"`
 	Name    string   `json:"name"`
 
-	// Password age ciphertext to one key
+	// Password age ciphertext for one recipient
 	Password Sealed `json:"password"`
 
-	// Repositories the repositories that it may be used for: URLs, or https://host/owner/* for all below it; default: that of the first app that names it
+	// Repositories repositories that it may be used for: URLs, or https://host/owner/* for all below it; default: the repository of the first app that names it
 	Repositories []string `json:"repositories,omitempty,omitzero"`
 
 	// Username default git
@@ -2860,38 +2860,38 @@ type NewCredential struct {
 
 // NewInstall defines model for NewInstall.
 type NewInstall struct {
-	// Account at most one of aws_account, azure_account, gcp_account; it never changes
+	// Account at most one of aws_account, azure_account, gcp_account; immutable
 	Account map[string]map[string]string `json:"account,omitempty,omitzero"`
 
-	// AllowDestroy needs an approver, as approve-all does
+	// AllowDestroy requires an approver, as approve-all does
 	AllowDestroy bool   `json:"allow_destroy,omitempty,omitzero"`
 	App          string `json:"app"`
 
-	// Approval approve-all needs an approver: 403 for others, but from an install file (managed_by config) it waits for one
+	// Approval approve-all requires an approver: 403 for others; from an install file (managed_by config) the setting waits for an approver
 	Approval          NewInstallApproval `json:"approval,omitempty,omitzero"`
 	ApprovalsByOthers bool               `json:"approvals_by_others,omitempty,omitzero"`
 
-	// ID chosen by the client, so that sensitive inputs can be sealed for this install before it exists; required with them
+	// ID chosen by the client, so that sensitive inputs can be sealed for this install before it exists; required for sensitive inputs
 	ID     string            `json:"id,omitempty,omitzero"`
 	Inputs []InputValue      `json:"inputs,omitempty,omitzero"`
 	Labels map[string]string `json:"labels,omitempty,omitzero"`
 
-	// ManagedBy default manual
+	// ManagedBy default: manual
 	ManagedBy NewInstallManagedBy `json:"managed_by,omitempty,omitzero"`
 	Name      string              `json:"name"`
 
 	// Overrides by component
 	Overrides map[string]ComponentOverride `json:"overrides,omitempty,omitzero"`
 
-	// Runner name or id; default the shared install runner when there is one, else a new runner named like the install
+	// Runner name or id; default: the shared install runner if there is one, otherwise a new runner with the name of the install
 	Runner  string          `json:"runner,omitempty,omitzero"`
 	Toggles map[string]bool `json:"toggles,omitempty,omitzero"`
 }
 
-// NewInstallApproval approve-all needs an approver: 403 for others, but from an install file (managed_by config) it waits for one
+// NewInstallApproval approve-all requires an approver: 403 for others; from an install file (managed_by config) the setting waits for an approver
 type NewInstallApproval string
 
-// NewInstallManagedBy default manual
+// NewInstallManagedBy default: manual
 type NewInstallManagedBy string
 
 // NewLogChunk defines model for NewLogChunk.
@@ -2902,10 +2902,10 @@ type NewLogChunk struct {
 
 // NewModuleRefresh defines model for NewModuleRefresh.
 type NewModuleRefresh struct {
-	// Components their names; all with images or modules from elsewhere if empty
+	// Components names of components; default: all with images or modules from elsewhere
 	Components []string `json:"components,omitempty,omitzero"`
 
-	// DryRun show what would change, and change nothing
+	// DryRun return what would change, and change nothing
 	DryRun bool `json:"dry_run,omitempty,omitzero"`
 }
 
@@ -2920,7 +2920,7 @@ type NewRunner struct {
 	Kind NewRunnerKind `json:"kind"`
 	Name string        `json:"name"`
 
-	// Shared install: takes installs that name no runner
+	// Shared install: serves installs that name no runner
 	Shared bool `json:"shared,omitempty,omitzero"`
 }
 
@@ -2929,10 +2929,10 @@ type NewRunnerKind string
 
 // NewToken defines model for NewToken.
 type NewToken struct {
-	// App name or id of the only app that it opens, and its installs; a ci token must have one
+	// App name or id of the only app that it is valid for, with its installs; required for a ci token
 	App string `json:"app,omitempty,omitzero"`
 
-	// ExpiresInSeconds left out: 30 days; most: a year
+	// ExpiresInSeconds default: 30 days; maximum: a year
 	ExpiresInSeconds int64        `json:"expires_in_seconds,omitempty,omitzero"`
 	Name             string       `json:"name"`
 	Role             NewTokenRole `json:"role"`
@@ -2943,7 +2943,7 @@ type NewTokenRole string
 
 // NewWebhook defines model for NewWebhook.
 type NewWebhook struct {
-	// Secret the secret, sealed to the control plane's own key; left out, one is made
+	// Secret the secret, sealed to the control plane's own key; default: a generated one
 	Secret *Sealed `json:"secret,omitempty"`
 }
 
@@ -2951,13 +2951,13 @@ type NewWebhook struct {
 type NewWorkflow struct {
 	Action string `json:"action,omitempty,omitzero"`
 
-	// Components deploy: only these; left out: whatever is behind. teardown: these
+	// Components deploy: only these, default: all that are behind. teardown: these
 	Components []string `json:"components,omitempty,omitzero"`
 
-	// Dependents deploy, teardown: also what depends on them
+	// Dependents deploy, teardown: also their dependents
 	Dependents bool `json:"dependents,omitempty,omitzero"`
 
-	// DryRun say what would be done, as a workflow without an id, and do nothing
+	// DryRun return what would be done, as a workflow without an id, and do nothing
 	DryRun bool `json:"dry_run,omitempty,omitzero"`
 
 	// Env action: extra environment
@@ -2967,10 +2967,10 @@ type NewWorkflow struct {
 	Inputs map[string]string `json:"inputs,omitempty,omitzero"`
 	Kind   NewWorkflowKind   `json:"kind"`
 
-	// PlanOnly plan and show, and neither ask nor apply
+	// PlanOnly plan and show the plan, without an approval and an apply
 	PlanOnly bool `json:"plan_only,omitempty,omitzero"`
 
-	// Redeploy deploy: plan the named components also when they are as they are wanted
+	// Redeploy deploy: plan the named components even if they are in the desired state
 	Redeploy bool `json:"redeploy,omitempty,omitzero"`
 }
 
@@ -3007,7 +3007,7 @@ type Offer struct {
 	// ComponentKind empty for an action
 	ComponentKind string `json:"component_kind,omitempty,omitzero"`
 
-	// Copies it is a plan that first copies its artifact, as a sync does
+	// Copies the job is a plan that first copies its artifact, as a sync does
 	Copies bool   `json:"copies,omitempty,omitzero"`
 	Job    string `json:"job"`
 	Kind   string `json:"kind"`
@@ -3029,19 +3029,19 @@ type OperationRole struct {
 	// Kind provision, maintenance, deprovision, custom or break_glass
 	Kind string `json:"kind"`
 
-	// Name of the role on AWS, with its path but without account; the email of the service account on GCP
+	// Name name of the role on AWS, with its path but without account; the email of the service account on GCP
 	Name string `json:"name"`
 
 	// Operation provision, reprovision, deprovision, deploy, teardown, trigger or health
 	Operation string `json:"operation"`
 }
 
-// Output Plain, or sealed to the install key. The hash is keyed with the install key and covers where the value comes from.
+// Output Plain, or sealed to the install key. The hash is keyed with the install key and covers the origin of the value.
 type Output struct {
 	Hash string `json:"hash"`
 	Name string `json:"name"`
 
-	// Sealed age ciphertext to one key
+	// Sealed age ciphertext for one recipient
 	Sealed Sealed          `json:"sealed,omitempty,omitzero"`
 	Value  json.RawMessage `json:"value,omitempty,omitzero"`
 }
@@ -3057,7 +3057,7 @@ type OutputValue struct {
 type PartHealth struct {
 	Error string `json:"error,omitempty,omitzero"`
 
-	// Milliseconds how long it took to answer
+	// Milliseconds response time
 	Milliseconds float64 `json:"milliseconds"`
 	Ok           bool    `json:"ok"`
 	Version      string  `json:"version,omitempty,omitzero"`
@@ -3065,14 +3065,14 @@ type PartHealth struct {
 
 // PartHealthResult defines model for PartHealthResult.
 type PartHealthResult struct {
-	// Health How what was deployed is, as the runner saw it.
+	// Health The health of what is deployed, as the runner reports it.
 	Health           Health `json:"health"`
 	InstallComponent string `json:"install_component"`
 }
 
 // PendingSettings defines model for PendingSettings.
 type PendingSettings struct {
-	// Approval id of the approval that waits
+	// Approval id of the waiting approval
 	Approval      string       `json:"approval"`
 	Author        string       `json:"author"`
 	ContentDigest string       `json:"content_digest"`
@@ -3086,30 +3086,30 @@ type PhoneHomeAnswer struct {
 	Kept    []string `json:"kept,omitempty,omitzero"`
 	Message string   `json:"message,omitempty,omitzero"`
 
-	// Status waiting: it counts as soon as a person of the vendor confirms the account
+	// Status waiting: the report takes effect when a person of the vendor confirms the account
 	Status PhoneHomeAnswerStatus `json:"status"`
 }
 
-// PhoneHomeAnswerStatus waiting: it counts as soon as a person of the vendor confirms the account
+// PhoneHomeAnswerStatus waiting: the report takes effect when a person of the vendor confirms the account
 type PhoneHomeAnswerStatus string
 
 // PhoneHomeReport defines model for PhoneHomeReport.
 type PhoneHomeReport struct {
-	// Identity A proof of the cloud account that a machine or function runs in, for one nonce. Either a token or, on AWS, a signed request.
+	// Identity A proof of the cloud account in which a machine or function runs, for one nonce: either a token or, on AWS, a signed request.
 	Identity CloudIdentity `json:"identity"`
 	Kind     string        `json:"kind"`
 	Nonce    string        `json:"nonce"`
 
-	// Outputs all of them, by name; none for a delete
+	// Outputs all outputs, by name; none for a delete
 	Outputs map[string]json.RawMessage `json:"outputs,omitempty,omitzero"`
 
-	// RequestID of the cloud; the same again changes nothing
+	// RequestID request id of the cloud; repeating it has no effect
 	RequestID string `json:"request_id"`
 
-	// StackID that the cloud gave the stack
+	// StackID id that the cloud gave the stack
 	StackID string `json:"stack_id"`
 
-	// StackVersion number of the version that the stack was created from
+	// StackVersion number of the version from which the stack was created
 	StackVersion string `json:"stack_version,omitempty,omitzero"`
 }
 
@@ -3124,7 +3124,7 @@ type PhoneHomeState struct {
 	StackVersion string `json:"stack_version,omitempty,omitzero"`
 	Status       string `json:"status"`
 
-	// Subject Who a cloud vouches for.
+	// Subject An identity that a cloud attests.
 	Subject CloudSubject `json:"subject"`
 }
 
@@ -3155,21 +3155,21 @@ type PlanStatus string
 type PlanResult struct {
 	Applyable bool `json:"applyable"`
 
-	// Basis What a plan was made from. If any of it has moved when the plan is to be applied, the plan is stale.
+	// Basis What a plan was made from. If any of it has changed when the plan is applied, the plan is stale.
 	Basis  Basis       `json:"basis"`
 	Bundle ArtifactRef `json:"bundle"`
 
-	// Cluster when the plan is not applyable: the cluster that the component is in
+	// Cluster if the plan has no changes: the cluster of the component
 	Cluster     ClusterIdentity `json:"cluster,omitempty,omitzero"`
 	Destructive bool            `json:"destructive"`
 
-	// Health of what is there before the apply
+	// Health health of what is deployed before the apply
 	Health Health `json:"health,omitempty,omitzero"`
 
-	// Inventory of a manifest: the objects that its apply leaves
+	// Inventory for a manifest: the objects that its apply leaves
 	Inventory []ObjectRef `json:"inventory,omitempty,omitzero"`
 
-	// Outputs when the plan is not applyable: the outputs as they stand
+	// Outputs if the plan has no changes: the current outputs
 	Outputs []Output `json:"outputs,omitempty,omitzero"`
 
 	// Report a diff.Report
@@ -3179,18 +3179,18 @@ type PlanResult struct {
 
 // PlanSpec defines model for PlanSpec.
 type PlanSpec struct {
-	// Deploy One component on one install, all that plan and apply need of it. Exactly one of terraform, helm, manifest is set, by its kind.
+	// Deploy One component on one install, with all that plan and apply need. Exactly one of terraform, helm, manifest is set, according to its kind.
 	Deploy        DeploySpec `json:"deploy"`
 	DesiredDigest string     `json:"desired_digest"`
 	Destroy       bool       `json:"destroy"`
 
-	// From where the artifact is below the vendor registry's prefix: the plan copies it when the install's registry does not have it; left out where a sync copied it
+	// From repository of the artifact below the vendor registry's prefix: the plan copies it if the install's registry does not have it; left out if a sync copied it
 	From ArtifactRef `json:"from,omitempty,omitzero"`
 
-	// Inventory of a manifest: the objects that were applied before, or may have been
+	// Inventory for a manifest: objects that were applied before, or may have been
 	Inventory []ObjectRef `json:"inventory,omitempty,omitzero"`
 
-	// Restore The plan is of making a state version the newest; Terraform is not asked. Zero for every other plan.
+	// Restore The plan restores a state version as the newest; Terraform does not run. Zero for every other plan.
 	Restore Restore `json:"restore,omitempty,omitzero"`
 }
 
@@ -3200,7 +3200,7 @@ type PreviewedComponent struct {
 	Kind   string                   `json:"kind"`
 	Name   string                   `json:"name"`
 
-	// Problem why it could not be built; a sync would end as failed
+	// Problem why it cannot be built; a sync would fail with this
 	Problem string `json:"problem,omitempty,omitzero"`
 	Reason  string `json:"reason"`
 	Rebuild bool   `json:"rebuild"`
@@ -3224,7 +3224,7 @@ type PreviewedInput struct {
 	Change PreviewedInputChange `json:"change"`
 	Name   string               `json:"name"`
 
-	// Required and has no default: installs without a value stall
+	// Required required inputs without a default; installs without a value stall
 	Required bool `json:"required"`
 }
 
@@ -3233,20 +3233,20 @@ type PreviewedInputChange string
 
 // PreviewedInstall defines model for PreviewedInstall.
 type PreviewedInstall struct {
-	// Components that would be behind or removed, or wait for what is not there
+	// Components components that would become behind or be removed, or would wait for missing values
 	Components []string `json:"components"`
 	Name       string   `json:"name"`
 
-	// Reason in words; also why it is not touched (pinned)
+	// Reason the reason, also for no effect (pinned)
 	Reason string `json:"reason"`
 }
 
 // Problem defines model for Problem.
 type Problem struct {
-	// Code stable word for programs
+	// Code stable code for programs
 	Code string `json:"code"`
 
-	// Detail what to do about it
+	// Detail how to fix the problem
 	Detail      string       `json:"detail,omitempty,omitzero"`
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty,omitzero"`
 
@@ -3254,7 +3254,7 @@ type Problem struct {
 	Request string `json:"request,omitempty,omitzero"`
 	Status  int    `json:"status"`
 
-	// Title what is wrong in one sentence
+	// Title the problem, in one sentence
 	Title string `json:"title"`
 	Type  string `json:"type"`
 }
@@ -3266,7 +3266,7 @@ type Reason struct {
 
 // RefreshedComponent defines model for RefreshedComponent.
 type RefreshedComponent struct {
-	// Build id of the build with what changed
+	// Build id of the build with the change
 	Build string `json:"build,omitempty,omitzero"`
 
 	// Changes by key
@@ -3298,54 +3298,54 @@ type RegisteredKind string
 type Registration struct {
 	Capacity int `json:"capacity"`
 
-	// Proof the nonce of the challenge that was sealed to the recipient
+	// Proof nonce of the challenge, which was sealed to the recipient
 	Proof string `json:"proof,omitempty,omitzero"`
 
-	// Recipient the public half of the install key; install runners only
+	// Recipient public key of the install key; only for install runners
 	Recipient string `json:"recipient,omitempty,omitzero"`
 	Version   string `json:"version"`
 }
 
 // Release A set of digests that installs get: a config and one artifact for each component that is deployed. Nothing of it changes but its status. Installs follow the newest complete release, or are pinned to one.
 type Release struct {
-	// Cause what led to it
+	// Cause its cause
 	Cause string `json:"cause"`
 
-	// Commit of the app's own repository; the digest of what was uploaded for an app without one
+	// Commit commit of the app's own repository; the digest of the upload for an app without one
 	Commit string `json:"commit,omitempty,omitzero"`
 
-	// Commits of every repository that it is made from, the app's own first
+	// Commits commit of every repository that it was made from, the app's own first
 	Commits     []ReleasedCommit `json:"commits"`
 	CompletedAt time.Time        `json:"completed_at,omitempty,omitzero"`
 
-	// Components the sandbox first then by name; not in lists
+	// Components the sandbox first, then by name; left out in lists
 	Components []ReleasedComponent `json:"components,omitempty,omitzero"`
 	CreatedAt  time.Time           `json:"created_at"`
 
-	// Digest of the config and of what each component is built from
+	// Digest digest of the config and of the inputs of all components
 	Digest string `json:"digest,omitempty,omitzero"`
 	ID     string `json:"id"`
 	Number int    `json:"number"`
 
-	// Partial somebody asked for it without what could not be built
+	// Partial released on request without the components that could not be built
 	Partial bool `json:"partial"`
 
-	// Reason why it is not complete
+	// Reason why it is incomplete
 	Reason string `json:"reason,omitempty,omitzero"`
 
-	// Status incomplete: a component of it cannot be built, so no install gets it
+	// Status incomplete: a component cannot be built, so no install gets the release
 	Status ReleaseStatus `json:"status"`
 
-	// Version number of the app version that its config is of
+	// Version number of the app version with its config
 	Version int `json:"version"`
 }
 
-// ReleaseStatus incomplete: a component of it cannot be built, so no install gets it
+// ReleaseStatus incomplete: a component cannot be built, so no install gets the release
 type ReleaseStatus string
 
 // ReleaseDiff defines model for ReleaseDiff.
 type ReleaseDiff struct {
-	// Components the sandbox first then by name
+	// Components the sandbox first, then by name
 	Components []ReleaseDiffComponent `json:"components"`
 
 	// From A set of digests that installs get: a config and one artifact for each component that is deployed. Nothing of it changes but its status. Installs follow the newest complete release, or are pinned to one.
@@ -3362,24 +3362,24 @@ type ReleaseDiff struct {
 type ReleaseDiffComponent struct {
 	Change ReleaseDiffComponentChange `json:"change"`
 
-	// Code the directories that it is built from whose content differs
+	// Code directories of its input whose content differs
 	Code []CodeChange `json:"code,omitempty,omitzero"`
 
 	// FromArtifact digest
 	FromArtifact string `json:"from_artifact,omitempty,omitzero"`
 
-	// FromBuild number of its build in the one release
+	// FromBuild number of its build in the first release
 	FromBuild int    `json:"from_build,omitempty,omitzero"`
 	Kind      string `json:"kind"`
 	Name      string `json:"name"`
 
-	// Problem why it cannot be built in the release that is gone to
+	// Problem why it cannot be built in the second release
 	Problem string `json:"problem,omitempty,omitzero"`
 
-	// Rebuilt it is built from something else
+	// Rebuilt its input differs
 	Rebuilt bool `json:"rebuilt"`
 
-	// Redeployed its artifact or what it is deployed with differs, so that installs plan it again; values of an install may be another reason
+	// Redeployed its artifact or its settings differ, so that installs plan it again; an install's own values may be a reason too
 	Redeployed bool   `json:"redeployed"`
 	ToArtifact string `json:"to_artifact,omitempty,omitzero"`
 	ToBuild    int    `json:"to_build,omitempty,omitzero"`
@@ -3401,26 +3401,26 @@ type ReleasedCommit struct {
 	Repository string `json:"repository,omitempty,omitzero"`
 	Subject    string `json:"subject,omitempty,omitzero"`
 
-	// Upload digest of what was uploaded, for an app without a repository
+	// Upload digest of the upload, for an app without a repository
 	Upload string `json:"upload,omitempty,omitzero"`
 }
 
 // ReleasedComponent defines model for ReleasedComponent.
 type ReleasedComponent struct {
-	// Artifact digest of what is deployed
+	// Artifact digest of the artifact
 	Artifact string `json:"artifact,omitempty,omitzero"`
 
 	// Build number of its build
 	Build   int    `json:"build,omitempty,omitzero"`
 	BuildID string `json:"build_id,omitempty,omitzero"`
 
-	// Commit at which what it is built from was first seen
+	// Commit commit at which its input was first seen
 	Commit string `json:"commit,omitempty,omitzero"`
 
-	// Input digest of what it is built from
+	// Input digest of its input
 	Input string `json:"input,omitempty,omitzero"`
 
-	// KeptFrom in a partial release: number of the release whose code and config it has
+	// KeptFrom in a partial release: number of the release that its code and config come from
 	KeptFrom int    `json:"kept_from,omitempty,omitzero"`
 	Kind     string `json:"kind"`
 	Name     string `json:"name"`
@@ -3428,7 +3428,7 @@ type ReleasedComponent struct {
 	// Problem why it cannot be built
 	Problem string `json:"problem,omitempty,omitzero"`
 
-	// Status of its build
+	// Status status of its build
 	Status string `json:"status,omitempty,omitzero"`
 }
 
@@ -3440,13 +3440,13 @@ type RenderedText struct {
 	// Problem why it cannot be rendered
 	Problem string `json:"problem,omitempty,omitzero"`
 
-	// Sensitive a sensitive value is in it, and hidden
+	// Sensitive it contains a sensitive value, which is hidden
 	Sensitive bool `json:"sensitive,omitempty,omitzero"`
 
-	// Text with placeholders; none with a problem
+	// Text rendered with placeholders; left out if there is a problem
 	Text string `json:"text,omitempty,omitzero"`
 
-	// Waits what has to happen before all of its values are known
+	// Waits what must happen before all of its values are known
 	Waits []string `json:"waits,omitempty,omitzero"`
 }
 
@@ -3454,13 +3454,13 @@ type RenderedText struct {
 type RenderedTexts struct {
 	Action string `json:"action,omitempty,omitzero"`
 
-	// Component whose texts they are; none for an action
+	// Component component of the texts; left out for an action
 	Component string `json:"component,omitempty,omitzero"`
 
-	// Install its name
+	// Install name
 	Install string `json:"install"`
 
-	// Release number of the release that the install is to have
+	// Release number of the install's target release
 	Release int `json:"release"`
 
 	// Texts by key
@@ -3469,17 +3469,17 @@ type RenderedTexts struct {
 
 // ReplacedRunner defines model for ReplacedRunner.
 type ReplacedRunner struct {
-	// Lost attempts that ended with this
+	// Lost attempts that ended by this
 	Lost []AttemptRef `json:"lost"`
 
-	// RegistrationToken single use; an hour
+	// RegistrationToken single use; valid for an hour
 	RegistrationToken string `json:"registration_token"`
 	Runner            Runner `json:"runner"`
 }
 
 // Replacement defines model for Replacement.
 type Replacement struct {
-	// NewKey the install key is lost with the machine: the next registration brings another one, sensitive inputs have to be entered again, and sealed states cannot be read any more
+	// NewKey the install key is lost with the machine: the next registration brings another one, sensitive inputs must be entered again, and sealed states can no longer be read
 	NewKey bool   `json:"new_key,omitempty,omitzero"`
 	Reason string `json:"reason"`
 }
@@ -3491,42 +3491,42 @@ type Replica struct {
 	SeenAt    time.Time `json:"seen_at"`
 	StartedAt time.Time `json:"started_at"`
 
-	// This the one that answers
+	// This the responding replica
 	This    bool   `json:"this"`
 	Version string `json:"version"`
 }
 
 // Repo defines model for Repo.
 type Repo struct {
-	// Apps names of the apps that need it, by their config or by a component
+	// Apps names of the apps whose config or components use it
 	Apps []string `json:"apps"`
 
-	// CheckedAt when it was last read
+	// CheckedAt time of the last successful poll
 	CheckedAt time.Time `json:"checked_at,omitempty,omitzero"`
 
-	// Commit that it was at when it was last read
+	// Commit commit at the last poll
 	Commit string `json:"commit,omitempty,omitzero"`
 
-	// Credential name of what it is read with; left out for none
+	// Credential name of the credential that it is read with; left out for none
 	Credential string `json:"credential,omitempty,omitzero"`
 	ID         string `json:"id"`
 
-	// LastDelivery the last webhook delivery that was about it
+	// LastDelivery the last webhook delivery about it
 	LastDelivery *RepoDelivery `json:"last_delivery,omitempty"`
 	NextPollAt   time.Time     `json:"next_poll_at,omitempty,omitzero"`
 
-	// PolledAt the last poll, also one that could not read it
+	// PolledAt time of the last poll, successful or not
 	PolledAt time.Time `json:"polled_at,omitempty,omitzero"`
 
 	// Problem why it cannot be read
 	Problem string `json:"problem,omitempty,omitzero"`
 	Ref     string `json:"ref"`
 
-	// Revisions the newest ones, newest first; only of one repository, not in lists
+	// Revisions newest first; only in the response for one repository, not in lists
 	Revisions []Revision `json:"revisions,omitempty,omitzero"`
 	URL       string     `json:"url"`
 
-	// Webhook id of the webhook that announces its pushes, so that it is polled seldom; left out while it is polled at the usual interval
+	// Webhook id of the webhook that reports its pushes, so that it is polled rarely; left out while it is polled at the usual interval
 	Webhook string `json:"webhook,omitempty,omitzero"`
 }
 
@@ -3535,7 +3535,7 @@ type RepoDelivery struct {
 	At    time.Time `json:"at"`
 	Forge string    `json:"forge"`
 
-	// ID of the delivery, in the forge's delivery log
+	// ID id of the delivery in the forge's delivery log
 	ID string `json:"id,omitempty,omitzero"`
 }
 
@@ -3547,22 +3547,22 @@ type RepoList struct {
 
 // ResolvedModule defines model for ResolvedModule.
 type ResolvedModule struct {
-	// Archive digest of the archive, of content from one
+	// Archive digest of the archive, for content from an archive
 	Archive string `json:"archive,omitempty,omitzero"`
 
-	// Commit of content from git
+	// Commit commit of content from git
 	Commit string `json:"commit,omitempty,omitzero"`
 
-	// Constraint the version constraint, tag or update_policy as written
+	// Constraint version constraint, tag or update_policy as written
 	Constraint string `json:"constraint,omitempty,omitzero"`
 
-	// Directory of the module in its package
+	// Directory path of the module in its package
 	Directory string `json:"directory"`
 
-	// Key the path of the call, such as vpc or eks.kms; image for an image
+	// Key path of the call, such as vpc or eks.kms; image for an image
 	Key string `json:"key"`
 
-	// Repository of content from git, and of an image
+	// Repository repository of content from git, and of an image
 	Repository string `json:"repository,omitempty,omitzero"`
 
 	// Source as written
@@ -3571,7 +3571,7 @@ type ResolvedModule struct {
 	// Tree digest of the content
 	Tree string `json:"tree"`
 
-	// Version of a module from a registry; the tag of an image
+	// Version version of a module from a registry; the tag of an image
 	Version string `json:"version,omitempty,omitzero"`
 }
 
@@ -3579,10 +3579,10 @@ type ResolvedModule struct {
 type Response struct {
 	Answer ResponseAnswer `json:"answer"`
 
-	// ContentDigest of what was displayed
+	// ContentDigest digest of the displayed content
 	ContentDigest string `json:"content_digest"`
 
-	// Plan id of the plan that was displayed; required for the approval of a plan
+	// Plan id of the displayed plan; required for the approval of a plan
 	Plan   string `json:"plan,omitempty,omitzero"`
 	Reason string `json:"reason,omitempty,omitzero"`
 }
@@ -3590,9 +3590,9 @@ type Response struct {
 // ResponseAnswer defines model for Response.Answer.
 type ResponseAnswer string
 
-// Restore The plan is of making a state version the newest; Terraform is not asked. Zero for every other plan.
+// Restore The plan restores a state version as the newest; Terraform does not run. Zero for every other plan.
 type Restore struct {
-	// Digest keyed hash of the plain state, as it was kept
+	// Digest keyed hash of the plain state, as it was stored
 	Digest  string `json:"digest"`
 	Version int    `json:"version"`
 }
@@ -3606,7 +3606,7 @@ type Revision struct {
 	ID           string    `json:"id"`
 	ObservedAt   time.Time `json:"observed_at"`
 
-	// Outcome what came of it in one sentence
+	// Outcome the result, in one sentence
 	Outcome    string `json:"outcome"`
 	Previous   string `json:"previous,omitempty,omitzero"`
 	Reason     string `json:"reason"`
@@ -3618,33 +3618,33 @@ type Revision struct {
 
 // Runner defines model for Runner.
 type Runner struct {
-	// Attempts what it has in hand; only of one runner, not in lists
+	// Attempts its current attempts; only in the response for one runner, not in lists
 	Attempts []RunnerAttempt `json:"attempts,omitempty,omitzero"`
 	Capacity int             `json:"capacity,omitempty,omitzero"`
 
-	// Claims who waits for a confirmation; only of one runner, not in lists
+	// Claims claims that wait for confirmation; only in the response for one runner, not in lists
 	Claims []CloudClaim `json:"claims,omitempty,omitzero"`
 	ID     string       `json:"id"`
 
-	// Identity who its machine proved to be, when it registered by its cloud identity
+	// Identity identity that its machine proved, if it registered by its cloud identity
 	Identity *CloudSubject `json:"identity,omitempty"`
 
-	// KeyID of its install key
+	// KeyID fingerprint of its install key
 	KeyID string `json:"key_id,omitempty,omitzero"`
 
-	// KeySince since when its present key is good
+	// KeySince when its current key was issued
 	KeySince time.Time  `json:"key_since,omitempty,omitzero"`
 	Kind     RunnerKind `json:"kind"`
 	LastSeen time.Time  `json:"last_seen,omitempty,omitzero"`
 	Name     string     `json:"name"`
 	Online   bool       `json:"online"`
 
-	// Policy What the customer's runner file allows. The runner holds to it by itself; the control plane shows it and offers nothing that it forbids.
+	// Policy What the customer's runner file allows. The runner enforces it; the control plane shows it and does not offer jobs that it forbids.
 	Policy       RunnerPolicy `json:"policy,omitempty,omitzero"`
 	Registered   bool         `json:"registered"`
 	RegisteredAt time.Time    `json:"registered_at,omitempty,omitzero"`
 
-	// RegisteredBy how its machine registered; left out before it has
+	// RegisteredBy how its machine registered; left out before registration
 	RegisteredBy RunnerRegisteredBy `json:"registered_by,omitempty,omitzero"`
 	Shared       bool               `json:"shared"`
 	Version      string             `json:"version,omitempty,omitzero"`
@@ -3653,7 +3653,7 @@ type Runner struct {
 // RunnerKind defines model for Runner.Kind.
 type RunnerKind string
 
-// RunnerRegisteredBy how its machine registered; left out before it has
+// RunnerRegisteredBy how its machine registered; left out before registration
 type RunnerRegisteredBy string
 
 // RunnerAttempt defines model for RunnerAttempt.
@@ -3669,7 +3669,7 @@ type RunnerAttempt struct {
 
 // RunnerCounts defines model for RunnerCounts.
 type RunnerCounts struct {
-	// Off heard of lately, and switched off by its own file
+	// Off online, and switched off by their own file
 	Off          int `json:"off"`
 	Offline      int `json:"offline"`
 	Online       int `json:"online"`
@@ -3694,85 +3694,85 @@ type RunnerList struct {
 	Next  string   `json:"next,omitempty,omitzero"`
 }
 
-// RunnerPolicy What the customer's runner file allows. The runner holds to it by itself; the control plane shows it and offers nothing that it forbids.
+// RunnerPolicy What the customer's runner file allows. The runner enforces it; the control plane shows it and does not offer jobs that it forbids.
 type RunnerPolicy struct {
-	// ClusterExec programs that a cluster's outputs may name to log in with
+	// ClusterExec programs that a cluster's outputs may name for the login
 	ClusterExec []string `json:"cluster_exec,omitempty,omitzero"`
 
-	// Components component kinds that it takes; left out for all
+	// Components component kinds that it accepts; left out for all
 	Components *[]string `json:"components,omitempty"`
 
-	// Debug whether it takes debug commands
+	// Debug whether it accepts debug commands
 	Debug bool `json:"debug,omitempty,omitzero"`
 
-	// FreeEnv whether runs of actions may set environment variables that the action does not declare as inputs
+	// FreeEnv whether action runs may set environment variables that the action does not declare as inputs
 	FreeEnv bool `json:"free_env,omitempty,omitzero"`
 
-	// Install the only install whose jobs it takes; left out for any
+	// Install the only install whose jobs it accepts; left out for any
 	Install string `json:"install,omitempty,omitzero"`
 
-	// Jobs job kinds that it takes; left out for all
+	// Jobs job kinds that it accepts; left out for all
 	Jobs   *[]string    `json:"jobs,omitempty"`
 	Limits RunnerLimits `json:"limits,omitempty,omitzero"`
 
-	// Off it takes no jobs now
+	// Off it accepts no jobs now
 	Off bool `json:"off,omitempty,omitzero"`
 
-	// Reason why it takes none, or fewer: switched off, outside its window, a file that cannot be read
+	// Reason why it accepts no or fewer jobs: switched off, outside its window, a file that cannot be read
 	Reason string `json:"reason,omitempty,omitzero"`
 
 	// Roles Which roles of the customer's account the runner assumes for jobs.
 	Roles RunnerRoles `json:"roles,omitempty,omitzero"`
 
-	// Window when it takes applies and actions, in words
+	// Window when it accepts applies and actions, as text
 	Window string `json:"window,omitempty,omitzero"`
 }
 
 // RunnerRoles Which roles of the customer's account the runner assumes for jobs.
 type RunnerRoles struct {
-	// Allow names, with * for any text; left out for those that start with the id of the install
+	// Allow names, with * for any text; default: names that start with the id of the install
 	Allow *[]string `json:"allow,omitempty"`
 
-	// BreakGlass names, with * for any text, of roles that need a grant of the owner
+	// BreakGlass names, with * for any text, of roles that require a grant of the owner
 	BreakGlass []string `json:"break_glass,omitempty,omitzero"`
 
-	// OwnIdentity jobs run with the identity that the runner was started with
+	// OwnIdentity jobs run with the identity with which the runner was started
 	OwnIdentity bool `json:"own_identity,omitempty,omitzero"`
 
-	// ReadOnlyPlans sessions of plans get only what the policy ReadOnlyAccess allows
+	// ReadOnlyPlans sessions of plans are limited to the policy ReadOnlyAccess
 	ReadOnlyPlans bool `json:"read_only_plans,omitempty,omitzero"`
 }
 
-// Sealed age ciphertext to one key
+// Sealed age ciphertext for one recipient
 type Sealed = seal.Sealed
 
 // SealedValue defines model for SealedValue.
 type SealedValue struct {
-	// Component id of the install component that an output comes from; empty for inputs and for outputs of actions
+	// Component id of the install component of an output; empty for inputs and for outputs of actions
 	Component string `json:"component,omitempty,omitzero"`
 
-	// Hash keyed hash of an output, as the runner made it; empty for inputs
+	// Hash keyed hash of an output, made by the runner; empty for inputs
 	Hash string   `json:"hash,omitempty,omitzero"`
 	Path []string `json:"path"`
 
-	// Sealed age ciphertext to one key
+	// Sealed age ciphertext for one recipient
 	Sealed Sealed `json:"sealed"`
 }
 
 // SealingKey defines model for SealingKey.
 type SealingKey struct {
-	// Holder who has the private half; default server
+	// Holder holder of the private key; default server
 	Holder SealingKeyHolder `json:"holder,omitempty,omitzero"`
 	KeyID  string           `json:"key_id"`
 
-	// Org id of the org that what is sealed to the control plane's own key belongs to
+	// Org id of the org to which values sealed to the control plane's own key belong
 	Org string `json:"org,omitempty,omitzero"`
 
 	// Recipient age X25519 recipient, age1…
 	Recipient string `json:"recipient"`
 }
 
-// SealingKeyHolder who has the private half; default server
+// SealingKeyHolder holder of the private key; default server
 type SealingKeyHolder string
 
 // SecretCopy defines model for SecretCopy.
@@ -3791,31 +3791,31 @@ type SecretReference struct {
 
 // SecretSpec One secret of the app. Address and the names of copies are templates.
 type SecretSpec struct {
-	// Address of a secret that the store did not name, as an output of a component has it; empty for one that is stored for the install
+	// Address address of a secret outside the runner's own store, from an output of a component; empty for one that is stored for the install
 	Address string `json:"address,omitempty,omitzero"`
 
 	// Base64 the value is decoded before it is copied
 	Base64 bool         `json:"base64,omitempty,omitzero"`
 	Copies []SecretCopy `json:"copies"`
 
-	// Generate the runner generates it in a store that has no install stack
+	// Generate the runner generates it, in a store without an install stack
 	Generate bool   `json:"generate,omitempty,omitzero"`
 	Name     string `json:"name"`
 }
 
 // SecretStatus What a runner reports about a secret. It never has the value.
 type SecretStatus struct {
-	// Copied all its copies have this version
+	// Copied all of its copies have this version
 	Copied bool `json:"copied,omitempty,omitzero"`
 
-	// Copies where it is copied to
+	// Copies places of its copies
 	Copies []SecretCopy `json:"copies,omitempty,omitzero"`
 
 	// Location where the customer finds it
 	Location string `json:"location,omitempty,omitzero"`
 	Name     string `json:"name"`
 
-	// Problem one sentence: why it is not present, or was not copied
+	// Problem one sentence: why it is missing, or was not copied
 	Problem string            `json:"problem,omitempty,omitzero"`
 	State   SecretStatusState `json:"state"`
 
@@ -3833,17 +3833,17 @@ type SecretsResult struct {
 
 // SecretsSpec Report the versions of an install's secrets without reading them, and copy those that are to be copied into the cluster.
 type SecretsSpec struct {
-	// Cluster where the copies go; without a path there is no cluster yet, and nothing is copied
+	// Cluster cluster of the copies; without a path there is no cluster yet, and nothing is copied
 	Cluster   ClusterSpec  `json:"cluster,omitempty,omitzero"`
 	Install   string       `json:"install"`
 	InstallID string       `json:"install_id"`
 	Secrets   []SecretSpec `json:"secrets"`
 
-	// Values What templates read below `.nuon`. Plain is a tree; each sealed leaf is put at its path by the runner.
+	// Values What templates read below `.nuon`. Plain is a tree; the runner puts each sealed leaf at its path.
 	Values Values `json:"values"`
 }
 
-// SignedRequest What is signed and not known to the control plane of a sts:GetCallerIdentity request. The control plane sends it itself.
+// SignedRequest The signed parts of a sts:GetCallerIdentity request that the control plane does not know. The control plane sends the request itself.
 type SignedRequest struct {
 	// Authorization the header Authorization
 	Authorization string `json:"authorization,omitempty,omitzero"`
@@ -3861,20 +3861,20 @@ type Stack struct {
 	Cloud     string    `json:"cloud"`
 	CreatedAt time.Time `json:"created_at"`
 
-	// Digest of the files
+	// Digest digest of the files
 	Digest string      `json:"digest"`
 	Files  []StackFile `json:"files"`
 
 	// Findings warnings about what the stack allows and leaves out
 	Findings []Diagnostic `json:"findings,omitempty,omitzero"`
 
-	// Name that the stack should have in the account of the customer
+	// Name name that the stack should have in the customer's account
 	Name string `json:"name"`
 
-	// Region region or location of the install; left out when it is not known
+	// Region region or location of the install; left out if unknown
 	Region string `json:"region,omitempty,omitzero"`
 
-	// Release number of the release whose config the stack comes from
+	// Release number of the release with the config of the stack
 	Release int         `json:"release"`
 	Status  StackStatus `json:"status"`
 
@@ -3893,13 +3893,13 @@ type StackFile struct {
 type StackOutput struct {
 	Name string `json:"name"`
 
-	// Reported what the stack reported, when a person set another value; it takes effect when the output is unset
+	// Reported the value that the stack reported, if a person set another one; it takes effect when the output is unset
 	Reported json.RawMessage `json:"reported,omitempty,omitzero"`
 
-	// Source who set it: a person, or the stack itself
+	// Source who set it: a person or the stack
 	Source StackSource `json:"source"`
 
-	// Value a text, number, flag, list or map
+	// Value a string, number, bool, list or map
 	Value json.RawMessage `json:"value,omitempty,omitzero"`
 }
 
@@ -3907,17 +3907,17 @@ type StackOutput struct {
 type StackOutputVersion struct {
 	Actor string `json:"actor,omitempty,omitzero"`
 
-	// Changed names that differ from the version before
+	// Changed names of outputs that differ from the previous version
 	Changed   []string  `json:"changed,omitempty,omitzero"`
 	CreatedAt time.Time `json:"created_at,omitempty,omitzero"`
 
-	// Source who set it: a person, or the stack itself
+	// Source who set it: a person or the stack
 	Source StackSource `json:"source,omitempty,omitzero"`
 
-	// StackVersion of the stack that has these outputs, as their source states it
+	// StackVersion version of the stack with these outputs, as their source states it
 	StackVersion string `json:"stack_version,omitempty,omitzero"`
 
-	// Version numbered from 1; 0 when no output was set yet
+	// Version version number from 1; 0 if no output was set yet
 	Version int `json:"version"`
 }
 
@@ -3931,41 +3931,41 @@ type StackOutputVersionList struct {
 type StackOutputs struct {
 	Actor string `json:"actor,omitempty,omitzero"`
 
-	// Changed names that differ from the version before
+	// Changed names of outputs that differ from the previous version
 	Changed   []string  `json:"changed,omitempty,omitzero"`
 	CreatedAt time.Time `json:"created_at,omitempty,omitzero"`
 
-	// Missing of the newest version: outputs that templates read and that are not set, by name
+	// Missing for the newest version: outputs that templates read and that are not set, by name
 	Missing []MissingValue `json:"missing,omitempty,omitzero"`
 
 	// Outputs by name
 	Outputs []StackOutput `json:"outputs"`
 
-	// PhoneHome the last one, with the newest version; left out when the stack never phoned home
+	// PhoneHome the last report, with the newest version; left out if the stack never phoned home
 	PhoneHome *PhoneHomeState `json:"phone_home,omitempty"`
 
-	// Source who set it: a person, or the stack itself
+	// Source who set it: a person or the stack
 	Source StackSource `json:"source,omitempty,omitzero"`
 
-	// StackVersion of the stack that has these outputs, as their source states it
+	// StackVersion version of the stack with these outputs, as their source states it
 	StackVersion string `json:"stack_version,omitempty,omitzero"`
 
-	// Version numbered from 1; 0 when no output was set yet
+	// Version version number from 1; 0 if no output was set yet
 	Version int `json:"version"`
 }
 
 // StackOutputsChange defines model for StackOutputsChange.
 type StackOutputsChange struct {
-	// DryRun check and say what would follow, and store nothing
+	// DryRun check the change and return its effects, and store nothing
 	DryRun bool `json:"dry_run,omitempty,omitzero"`
 
-	// Set sensitive ones are refused: 422 bad_stack_outputs
+	// Set sensitive outputs are refused: 422 bad_stack_outputs
 	Set []OutputValue `json:"set,omitempty,omitzero"`
 
-	// StackVersion left out, it stays
+	// StackVersion default: unchanged
 	StackVersion string `json:"stack_version,omitempty,omitzero"`
 
-	// Unset removed, or again what the stack reported; one that is not set is no error
+	// Unset names of outputs to remove, or to reset to the reported value; one that is not set is no error
 	Unset []string `json:"unset,omitempty,omitzero"`
 }
 
@@ -3977,22 +3977,22 @@ type StackReport struct {
 	StackVersion string                     `json:"stack_version"`
 }
 
-// StackSource who set it: a person, or the stack itself
+// StackSource who set it: a person or the stack
 type StackSource string
 
 // StackStatus defines model for StackStatus.
 type StackStatus struct {
-	// Newest number of the newest version; left out when there is none
+	// Newest number of the newest version; left out if there is none
 	Newest int `json:"newest,omitempty,omitzero"`
 
-	// Running version of the stack that has the outputs, as it was stated
+	// Running version of the stack with the outputs, as reported
 	Running string `json:"running,omitempty,omitzero"`
 
-	// Status whether the customer runs the newest version: pending when no output of a stack was set, unknown when nobody stated its version, deleted when the stack reported that it was deleted
+	// Status whether the customer runs the newest version: pending if no output of a stack was set, unknown if nobody stated its version, deleted if the stack reported its deletion
 	Status StackStatusStatus `json:"status"`
 }
 
-// StackStatusStatus whether the customer runs the newest version: pending when no output of a stack was set, unknown when nobody stated its version, deleted when the stack reported that it was deleted
+// StackStatusStatus whether the customer runs the newest version: pending if no output of a stack was set, unknown if nobody stated its version, deleted if the stack reported its deletion
 type StackStatusStatus string
 
 // StackVersion defines model for StackVersion.
@@ -4001,16 +4001,16 @@ type StackVersion struct {
 	Cloud     string    `json:"cloud"`
 	CreatedAt time.Time `json:"created_at"`
 
-	// Digest of the files
+	// Digest digest of the files
 	Digest string `json:"digest"`
 
-	// Name that the stack should have in the account of the customer
+	// Name name that the stack should have in the customer's account
 	Name string `json:"name"`
 
-	// Region region or location of the install; left out when it is not known
+	// Region region or location of the install; left out if unknown
 	Region string `json:"region,omitempty,omitzero"`
 
-	// Release number of the release whose config the stack comes from
+	// Release number of the release with the config of the stack
 	Release int `json:"release"`
 	Version int `json:"version"`
 }
@@ -4027,7 +4027,7 @@ type State struct {
 	Digest  string `json:"digest"`
 	Lineage string `json:"lineage"`
 
-	// Sealed age ciphertext to one key
+	// Sealed age ciphertext for one recipient
 	Sealed Sealed `json:"sealed"`
 	Serial int64  `json:"serial"`
 }
@@ -4037,15 +4037,15 @@ type StateLock struct {
 	Holder string `json:"holder,omitempty,omitzero"`
 	ID     string `json:"id"`
 
-	// Info what Terraform says of the holder
+	// Info what Terraform reports about the holder
 	Info json.RawMessage `json:"info"`
 }
 
-// StateVersion A version of a Terraform state as the control plane knows it; what is in it only the runner can read.
+// StateVersion A version of a Terraform state as the control plane sees it; only the runner can read its content.
 type StateVersion struct {
 	Attempt int `json:"attempt"`
 
-	// Bytes of the sealed state
+	// Bytes size of the sealed state
 	Bytes     int       `json:"bytes"`
 	CreatedAt time.Time `json:"created_at"`
 	Digest    string    `json:"digest"`
@@ -4089,13 +4089,13 @@ type Step struct {
 	// RejectedBy who rejected its plan or script
 	RejectedBy string `json:"rejected_by,omitempty,omitzero"`
 
-	// Sources action: the code of repositories that its run has
+	// Sources action: the repository code of its run
 	Sources   []StepSource `json:"sources,omitempty,omitzero"`
 	StartedAt time.Time    `json:"started_at,omitempty,omitzero"`
 	Status    StepStatus   `json:"status"`
 	Tries     int          `json:"tries"`
 
-	// Trigger action: what makes it run, such as manual or pre-deploy-component
+	// Trigger action: its trigger, such as manual or pre-deploy-component
 	Trigger string `json:"trigger,omitempty,omitzero"`
 }
 
@@ -4105,15 +4105,15 @@ type StepKind string
 // StepStatus defines model for Step.Status.
 type StepStatus string
 
-// StepSource The code of a repository that one step of an action ran.
+// StepSource The repository code that one step of an action ran.
 type StepSource struct {
 	// Artifact digest
 	Artifact string `json:"artifact"`
 
-	// Commit at which it was built
+	// Commit commit at which it was built
 	Commit string `json:"commit"`
 
-	// Name of the source, as in a list of builds
+	// Name name of the source, as in a list of builds
 	Name string `json:"name"`
 
 	// Step name of the action's step
@@ -4131,19 +4131,19 @@ type Sync struct {
 	Done   bool `json:"done"`
 	Failed bool `json:"failed"`
 
-	// Installs when they were asked for
+	// Installs only if requested
 	Installs []InstallSummary `json:"installs,omitempty,omitzero"`
 
 	// Mark With installs: give it as since to be told only of those that changed after this answer, and perhaps of some that changed right before it. When the app's newest release is another one than before, ask for all of them again, and do so from time to time, because an install that was forgotten is in no answer.
 	Mark string `json:"mark,omitempty,omitzero"`
 
-	// Unchanged components whose input did not change
+	// Unchanged components whose input is unchanged
 	Unchanged []string `json:"unchanged,omitempty,omitzero"`
 }
 
 // SyncRequest defines model for SyncRequest.
 type SyncRequest struct {
-	// Commit the commit that the caller has; 409 unpushed when the branch is not at it
+	// Commit the caller's commit; 409 unpushed if the branch is not at it
 	Commit string `json:"commit,omitempty,omitzero"`
 }
 
@@ -4152,13 +4152,13 @@ type SyncSpec struct {
 	Component     string `json:"component"`
 	ComponentKind string `json:"component_kind"`
 
-	// From below the vendor registry's prefix
+	// From repository below the vendor registry's prefix
 	From             ArtifactRef `json:"from"`
 	Install          string      `json:"install"`
 	InstallComponent string      `json:"install_component"`
 	InstallID        string      `json:"install_id"`
 
-	// To the repository below the install registry's prefix
+	// To repository below the install registry's prefix
 	To string `json:"to"`
 }
 
@@ -4169,18 +4169,18 @@ type System struct {
 	Replicas []Replica    `json:"replicas"`
 	Runners  RunnerCounts `json:"runners"`
 
-	// Version of the replica that answers
+	// Version version of the responding replica
 	Version string     `json:"version"`
 	Work    WorkHealth `json:"work"`
 }
 
-// TerraformSpec What a Terraform root module is planned with. Everything but the version is a template.
+// TerraformSpec Settings of a Terraform root module. All but the version are templates.
 type TerraformSpec struct {
 	// ClusterPolicies Kyverno policies of the app: YAML by the name of its file in the directory nuon-kyverno-policies beside the module
 	ClusterPolicies map[string]string `json:"cluster_policies,omitempty,omitzero"`
 	EnvVars         map[string]string `json:"env_vars"`
 
-	// Override of this install: like another one of var_files, after all of them
+	// Override of this install: an additional var file, read after all of var_files
 	Override string            `json:"override,omitempty,omitzero"`
 	VarFiles []string          `json:"var_files"`
 	Vars     map[string]string `json:"vars"`
@@ -4189,14 +4189,14 @@ type TerraformSpec struct {
 
 // Token defines model for Token.
 type Token struct {
-	// App name of the only app that it is for; left out for all
+	// App name of the only app that it is valid for; left out for all
 	App       string    `json:"app,omitempty,omitzero"`
 	CreatedAt time.Time `json:"created_at"`
 	CreatedBy string    `json:"created_by"`
 	ExpiresAt time.Time `json:"expires_at,omitempty,omitzero"`
 	ID        string    `json:"id"`
 
-	// LastUsedAt to within minutes
+	// LastUsedAt accurate to minutes
 	LastUsedAt time.Time `json:"last_used_at,omitempty,omitzero"`
 	Name       string    `json:"name"`
 	RevokedAt  time.Time `json:"revoked_at,omitempty,omitzero"`
@@ -4212,7 +4212,7 @@ type TokenList struct {
 	Next  string  `json:"next,omitempty,omitzero"`
 }
 
-// ValueProof The keyed hash of a plain output, with which a runner recognizes a value that a holder of its install key reported.
+// ValueProof The keyed hash of a plain output, by which a runner recognizes a value that a holder of its install key reported.
 type ValueProof struct {
 	// Component id of the install component that it comes from; empty for outputs of actions
 	Component string   `json:"component,omitempty,omitzero"`
@@ -4220,15 +4220,15 @@ type ValueProof struct {
 	Path      []string `json:"path"`
 }
 
-// Values What templates read below `.nuon`. Plain is a tree; each sealed leaf is put at its path by the runner.
+// Values What templates read below `.nuon`. Plain is a tree; the runner puts each sealed leaf at its path.
 type Values struct {
 	Plain json.RawMessage `json:"plain"`
 
-	// Proofs of the plain outputs, each by the runner that read it
+	// Proofs keyed hashes of the plain outputs, each by the runner that read it
 	Proofs []ValueProof  `json:"proofs,omitempty,omitzero"`
 	Sealed []SealedValue `json:"sealed"`
 
-	// Secrets the secrets of the customer whose values the runner puts below install.secrets
+	// Secrets the customer's secrets whose values the runner puts below install.secrets
 	Secrets []SecretReference `json:"secrets,omitempty,omitzero"`
 }
 
@@ -4236,7 +4236,7 @@ type Values struct {
 type Webhook struct {
 	ID string `json:"id"`
 
-	// Path below the control API, /hooks/…
+	// Path path below the control API, /hooks/…
 	Path   string `json:"path"`
 	Secret string `json:"secret"`
 }
@@ -4248,7 +4248,7 @@ type WebhookList struct {
 
 // WebhookRotation defines model for WebhookRotation.
 type WebhookRotation struct {
-	// AtOnce refuse the secret before from now on
+	// AtOnce stop accepting the previous secret
 	AtOnce bool `json:"at_once,omitempty,omitzero"`
 
 	// Secret as in NewWebhook
@@ -4259,7 +4259,7 @@ type WebhookRotation struct {
 type Whoami struct {
 	Actor string `json:"actor"`
 
-	// App name of the only app that the token is for; left out for all
+	// App name of the only app that the token is valid for; left out for all
 	App           string    `json:"app,omitempty,omitzero"`
 	ExpiresAt     time.Time `json:"expires_at,omitempty,omitzero"`
 	Org           string    `json:"org"`
@@ -4275,12 +4275,12 @@ type WorkHealth struct {
 	// Contested components with a contested state version
 	Contested int `json:"contested"`
 
-	// Failing requests to look that are being tried again; of the whole control plane
+	// Failing poll requests that are being retried, in the whole control plane
 	Failing     int `json:"failing"`
 	JobsRunning int `json:"jobs_running"`
 	JobsWaiting int `json:"jobs_waiting"`
 
-	// LateSeconds how long the oldest thing that is due waits; of the whole control plane
+	// LateSeconds how long the oldest due item has waited, in the whole control plane
 	LateSeconds float64 `json:"late_seconds"`
 }
 
@@ -4288,7 +4288,7 @@ type WorkHealth struct {
 type Workflow struct {
 	App string `json:"app"`
 
-	// Commit of that release: of the app's own repository, or the digest of what was uploaded
+	// Commit commit of the target release in the app's own repository, or the digest of the upload
 	Commit    string       `json:"commit,omitempty,omitzero"`
 	CreatedAt time.Time    `json:"created_at"`
 	EndedAt   time.Time    `json:"ended_at,omitempty,omitzero"`
@@ -4306,7 +4306,7 @@ type Workflow struct {
 	RequestedBy string `json:"requested_by"`
 	Revision    int64  `json:"revision"`
 
-	// Rule of an approver, who approves all that the workflow plans but for what needs an answer of its own; left out when there is none
+	// Rule rule of an approver that approves all plans of the workflow but those that need their own approval; left out if there is none
 	Rule WorkflowRule `json:"rule,omitempty,omitzero"`
 
 	// Status rejected: nothing failed, and a person rejected a plan or a script
@@ -4345,7 +4345,7 @@ type WorkflowRule struct {
 	By     string `json:"by"`
 	Reason string `json:"reason,omitempty,omitzero"`
 
-	// Void why it approves nothing any more, such as that the approver lost the permission; left out while it does
+	// Void why it no longer approves anything, such as that the approver lost the permission; left out while it does
 	Void string `json:"void,omitempty,omitzero"`
 }
 
@@ -4402,7 +4402,7 @@ type Who = Whoami
 
 // GetStateParams defines parameters for GetState.
 type GetStateParams struct {
-	// Version only the one that the spec says to restore
+	// Version only the version that the spec names for a restore
 	Version int `form:"version,omitempty" json:"version,omitempty,omitzero"`
 }
 
@@ -4411,7 +4411,7 @@ type ListApprovalsParams struct {
 	Status  ListApprovalsParamsStatus `form:"status,omitempty" json:"status,omitempty,omitzero"`
 	Install string                    `form:"install,omitempty" json:"install,omitempty,omitzero"`
 
-	// Group only plans that are alike: those that have this group
+	// Group only plans of this group of identical changes
 	Group string `form:"group,omitempty" json:"group,omitempty,omitzero"`
 
 	// Brief without the reports
@@ -4436,16 +4436,16 @@ type CreateAppParams struct {
 
 // GetAppConfigParams defines parameters for GetAppConfig.
 type GetAppConfigParams struct {
-	// Version its number; left out for the newest
+	// Version its number; default: the newest
 	Version int `form:"version,omitempty" json:"version,omitempty,omitzero"`
 
-	// Release number of the release whose config it is; not together with version
+	// Release number of the release with the config; cannot be combined with version
 	Release int `form:"release,omitempty" json:"release,omitempty,omitzero"`
 }
 
 // PreviewAppParams defines parameters for PreviewApp.
 type PreviewAppParams struct {
-	// Directory of the app config in the tree; default .
+	// Directory path of the app config in the tree; default .
 	Directory string `form:"directory,omitempty" json:"directory,omitempty,omitzero"`
 }
 
@@ -4457,16 +4457,16 @@ type ListReleasesParams struct {
 
 // DiffReleaseParams defines parameters for DiffRelease.
 type DiffReleaseParams struct {
-	// From number of the other release, which may be a newer one
+	// From number of the other release; it may be newer
 	From int `form:"from" json:"from"`
 }
 
 // GetSyncParams defines parameters for GetSync.
 type GetSyncParams struct {
-	// Installs with all installs of the app, which may be many
+	// Installs include all installs of the app, which may be many
 	Installs bool `form:"installs,omitempty" json:"installs,omitempty,omitzero"`
 
-	// Since the mark of an earlier answer: with only those installs that changed after it
+	// Since the mark of an earlier response: include only installs that changed since
 	Since string `form:"since,omitempty" json:"since,omitempty,omitzero"`
 }
 
@@ -4481,10 +4481,10 @@ type ListAuditParams struct {
 	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
 	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 
-	// Subject id of the thing that was changed
+	// Subject id of the changed object
 	Subject string `form:"subject,omitempty" json:"subject,omitempty,omitzero"`
 
-	// Action whole (state.unlock) or its first part (state)
+	// Action a whole action (state.unlock) or its first part (state)
 	Action string `form:"action,omitempty" json:"action,omitempty,omitzero"`
 	Actor  string `form:"actor,omitempty" json:"actor,omitempty,omitzero"`
 }
@@ -4544,13 +4544,13 @@ type RestoreStateParams struct {
 
 // RenderTextsParams defines parameters for RenderTexts.
 type RenderTextsParams struct {
-	// Component name; either this or an action
+	// Component name of a component; exclusive with action
 	Component string `form:"component,omitempty" json:"component,omitempty,omitzero"`
 
 	// Action name
 	Action string `form:"action,omitempty" json:"action,omitempty,omitzero"`
 
-	// Key only the text with this key, or those whose keys go on after it with a dot or a bracket
+	// Key only the text with this key, and those whose keys continue it with a dot or a bracket
 	Key string `form:"key,omitempty" json:"key,omitempty,omitzero"`
 }
 
@@ -4562,7 +4562,7 @@ type RenderStackParams struct {
 
 // GetStackOutputsParams defines parameters for GetStackOutputs.
 type GetStackOutputsParams struct {
-	// Version left out for the newest
+	// Version default: the newest
 	Version int `form:"version,omitempty" json:"version,omitempty,omitzero"`
 }
 
@@ -4607,13 +4607,13 @@ type GetRunnerLogsParams struct {
 
 // GetSealingKeyParams defines parameters for GetSealingKey.
 type GetSealingKeyParams struct {
-	// Install an install's name or id; then the install's own key once its runner has registered
+	// Install name or id of an install; the key is the install's own once its runner has registered
 	Install string `form:"install,omitempty" json:"install,omitempty,omitzero"`
 
-	// Runner for an install that is to be created: the name or id of its runner
+	// Runner for an install to be created: the name or id of its runner
 	Runner string `form:"runner,omitempty" json:"runner,omitempty,omitzero"`
 
-	// Shared for an install that is to be created and names no runner
+	// Shared for an install to be created that names no runner
 	Shared bool `form:"shared,omitempty" json:"shared,omitempty,omitzero"`
 }
 
@@ -4833,28 +4833,28 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
-	// ChallengeClaimWithBody Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+	// ChallengeClaimWithBody Request a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It is valid once, for five minutes.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/claim/challenge (the `ChallengeClaim` operationId).
 	ChallengeClaimWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChallengeClaim Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+	// ChallengeClaim Request a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It is valid once, for five minutes.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /runner/v1/claim/challenge (the `ChallengeClaim` operationId).
 	ChallengeClaim(ctx context.Context, body ChallengeClaimJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PhoneHomeWithBody Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+	// PhoneHomeWithBody Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/claim/phone-home (the `PhoneHome` operationId).
 	PhoneHomeWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4875,85 +4875,85 @@ type ClientInterface interface {
 	// Corresponds with POST /runner/v1/claim/register (the `RegisterClaim` operationId).
 	RegisterClaim(ctx context.Context, body RegisterClaimJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// HeartbeatWithBody Extends the leases of what runs here, and brings back what to cancel.
+	// HeartbeatWithBody Extend the leases of the running attempts, and return which to cancel.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/heartbeat (the `Heartbeat` operationId).
 	HeartbeatWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Heartbeat Extends the leases of what runs here, and brings back what to cancel.
+	// Heartbeat Extend the leases of the running attempts, and return which to cancel.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /runner/v1/heartbeat (the `Heartbeat` operationId).
 	Heartbeat(ctx context.Context, body HeartbeatJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Accept Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer has expired.
+	// Accept Accept an offer (runner key). The job's process must not act before this response. 409 if the offer has expired.
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/accept (the `Accept` operationId).
 	Accept(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AppendLogsWithBody Numbered chunks; one that is there already changes nothing (runner key or attempt token).
+	// AppendLogsWithBody Append numbered chunks to the job's log (runner key or attempt token). A chunk that is already stored has no effect.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/logs (the `AppendLogs` operationId).
 	AppendLogsWithBody(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AppendLogs Numbered chunks; one that is there already changes nothing (runner key or attempt token).
+	// AppendLogs Append numbered chunks to the job's log (runner key or attempt token). A chunk that is already stored has no effect.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/logs (the `AppendLogs` operationId).
 	AppendLogs(ctx context.Context, job InJob, attempt InAttempt, body AppendLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetModuleCredentialWithBody The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
+	// GetModuleCredentialWithBody Get the credential for an address of Terraform modules, images or charts (attempt token of a build of one). The response is empty if there is none.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential (the `GetModuleCredential` operationId).
 	GetModuleCredentialWithBody(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetModuleCredential The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
+	// GetModuleCredential Get the credential for an address of Terraform modules, images or charts (attempt token of a build of one). The response is empty if there is none.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential (the `GetModuleCredential` operationId).
 	GetModuleCredential(ctx context.Context, job InJob, attempt InAttempt, body GetModuleCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PostResultWithBody How the attempt ended (runner key or attempt token). Idempotent.
+	// PostResultWithBody Report how the attempt ended (runner key or attempt token). Idempotent.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/result (the `PostResult` operationId).
 	PostResultWithBody(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PostResult How the attempt ended (runner key or attempt token). Idempotent.
+	// PostResult Report how the attempt ended (runner key or attempt token). Idempotent.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/result (the `PostResult` operationId).
 	PostResult(ctx context.Context, job InJob, attempt InAttempt, body PostResultJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetSpec What to do (attempt token).
+	// GetSpec Get the spec of the job (attempt token).
 	//
 	// Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/spec (the `GetSpec` operationId).
 	GetSpec(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetState The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
+	// GetState Get the newest sealed Terraform state of the job's install component, or the version that the job's spec names. 404 if there is none.
 	//
 	// Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/state (the `GetState` operationId).
 	GetState(ctx context.Context, job InJob, attempt InAttempt, params *GetStateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutStateWithBody Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
+	// PutStateWithBody Store a new version (runner key or attempt token). Repeating the same digest at the same serial has no effect. A version of a superseded attempt, or one that does not follow the newest, is stored as contested and never lost. Only jobs that apply may write states; after a restore from a backup, a plan may store one that follows the newest. 507 if there is no room yet; the runner keeps the version and sends it again.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state (the `PutState` operationId).
 	PutStateWithBody(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
+	// PutState Store a new version (runner key or attempt token). Repeating the same digest at the same serial has no effect. A version of a superseded attempt, or one that does not follow the newest, is stored as contested and never lost. Only jobs that apply may write states; after a restore from a backup, a plan may store one that follows the newest. 507 if there is no room yet; the runner keeps the version and sends it again.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4963,26 +4963,26 @@ type ClientInterface interface {
 	// UnlockState performs a DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock (the `UnlockState` operationId) request.
 	UnlockState(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LockStateWithBody Take the state lock for this attempt. 423 with the holder when another attempt has it.
+	// LockStateWithBody Lock the state for this attempt. 423, with the holder, if another attempt holds the lock.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock (the `LockState` operationId).
 	LockStateWithBody(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LockState Take the state lock for this attempt. 423 with the holder when another attempt has it.
+	// LockState Lock the state for this attempt. 423, with the holder, if another attempt holds the lock.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock (the `LockState` operationId).
 	LockState(ctx context.Context, job InJob, attempt InAttempt, body LockStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RotateKey A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
+	// RotateKey Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out.
 	//
 	// Corresponds with POST /runner/v1/key (the `RotateKey` operationId).
 	RotateKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LeaseWithBody Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	// LeaseWithBody Wait for job offers (long poll). An offer that is not accepted in time is offered again, with another attempt number.
 	//
 	// It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
 	// has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
@@ -4994,7 +4994,7 @@ type ClientInterface interface {
 	// Corresponds with POST /runner/v1/lease (the `Lease` operationId).
 	LeaseWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Lease Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	// Lease Wait for job offers (long poll). An offer that is not accepted in time is offered again, with another attempt number.
 	//
 	// It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
 	// has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
@@ -5006,56 +5006,56 @@ type ClientInterface interface {
 	// Corresponds with POST /runner/v1/lease (the `Lease` operationId).
 	Lease(ctx context.Context, body LeaseJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AppendRunnerLogsWithBody The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+	// AppendRunnerLogsWithBody Append numbered chunks to the runner's own log. A chunk that is already stored has no effect. The control plane keeps the newest few.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/logs (the `AppendRunnerLogs` operationId).
 	AppendRunnerLogsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AppendRunnerLogs The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+	// AppendRunnerLogs Append numbered chunks to the runner's own log. A chunk that is already stored has no effect. The control plane keeps the newest few.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /runner/v1/logs (the `AppendRunnerLogs` operationId).
 	AppendRunnerLogs(ctx context.Context, body AppendRunnerLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RegisterWithBody Trade a single-use registration token (as bearer) for a durable runner key.
+	// RegisterWithBody Exchange a single-use registration token (as bearer) for a durable runner key.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/register (the `Register` operationId).
 	RegisterWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Register Trade a single-use registration token (as bearer) for a durable runner key.
+	// Register Exchange a single-use registration token (as bearer) for a durable runner key.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /runner/v1/register (the `Register` operationId).
 	Register(ctx context.Context, body RegisterJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChallengeRegistrationWithBody Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+	// ChallengeRegistrationWithBody Request a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). Only the newest nonce is valid, for one registration.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
 	ChallengeRegistrationWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChallengeRegistration Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+	// ChallengeRegistration Request a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). Only the newest nonce is valid, for one registration.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
 	ChallengeRegistration(ctx context.Context, body ChallengeRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReportStackOutputsWithBody Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+	// ReportStackOutputsWithBody Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/stack-outputs (the `ReportStackOutputs` operationId).
 	ReportStackOutputsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5068,14 +5068,14 @@ type ClientInterface interface {
 	// GetApproval performs a GET /v1/approvals/{approval} (the `GetApproval` operationId) request.
 	GetApproval(ctx context.Context, approval InApproval, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RespondApprovalWithBody Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
+	// RespondApprovalWithBody Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/approvals/{approval}/response (the `RespondApproval` operationId).
 	RespondApprovalWithBody(ctx context.Context, approval InApproval, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RespondApproval Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
+	// RespondApproval Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5093,7 +5093,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	CreateApp(ctx context.Context, params *CreateAppParams, body CreateAppJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteApp Drop an app with its versions and builds. 409 in_use while it has installs.
+	// DeleteApp Delete an app with its versions and builds. 409 in_use while it has installs.
 	//
 	// Corresponds with DELETE /v1/apps/{app} (the `DeleteApp` operationId).
 	DeleteApp(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5104,7 +5104,7 @@ type ClientInterface interface {
 	// ListComponents performs a GET /v1/apps/{app}/components (the `ListComponents` operationId) request.
 	ListComponents(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetAppConfig What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
+	// GetAppConfig Get what a version of the app declares and a client needs to prompt, complete and run by name. 404 if there is no such version.
 	//
 	// Corresponds with GET /v1/apps/{app}/config (the `GetAppConfig` operationId).
 	GetAppConfig(ctx context.Context, app InApp, params *GetAppConfigParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5126,19 +5126,19 @@ type ClientInterface interface {
 	// GetModuleRefresh performs a GET /v1/apps/{app}/module-refreshes/{refresh} (the `GetModuleRefresh` operationId) request.
 	GetModuleRefresh(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CancelModuleRefresh Cancel a running refresh. It fails once the build runner has stopped, and changes nothing. 409 ended when it is not running.
+	// CancelModuleRefresh Cancel a running refresh. It fails when the build runner has stopped, and changes nothing. 409 ended if it is not running.
 	//
 	// Corresponds with POST /v1/apps/{app}/module-refreshes/{refresh}/cancel (the `CancelModuleRefresh` operationId).
 	CancelModuleRefresh(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PreviewAppWithBody What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
+	// PreviewAppWithBody Preview a sync of this tree (tar+gzip of the repository, or of the app's directory if it has none). Nothing is stored.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/apps/{app}/preview (the `PreviewApp` operationId).
 	PreviewAppWithBody(ctx context.Context, app InApp, params *PreviewAppParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListReleases The releases of the app, without their components.
+	// ListReleases List the releases of the app, without their components.
 	//
 	// Corresponds with GET /v1/apps/{app}/releases (the `ListReleases` operationId).
 	ListReleases(ctx context.Context, app InApp, params *ListReleasesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5151,43 +5151,43 @@ type ClientInterface interface {
 	// GetRelease performs a GET /v1/apps/{app}/releases/{release} (the `GetRelease` operationId) request.
 	GetRelease(ctx context.Context, app InApp, release InRelease, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DiffRelease What an install that goes from another release to this one would get, its config and the code of its components.
+	// DiffRelease Compare two releases: what an install that moves from one to the other gets, its config and the code of its components.
 	//
 	// Corresponds with GET /v1/apps/{app}/releases/{release}/diff (the `DiffRelease` operationId).
 	DiffRelease(ctx context.Context, app InApp, release InRelease, params *DiffReleaseParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetSync How far the app's newest release is, its builds and, if asked for, the installs that follow it.
+	// GetSync Get the progress of the app's newest release: its builds and, on request, the installs that follow it.
 	//
 	// Corresponds with GET /v1/apps/{app}/sync (the `GetSync` operationId).
 	GetSync(ctx context.Context, app InApp, params *GetSyncParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SyncAppWithBody Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
+	// SyncAppWithBody Poll the repository of a connected app now. Returns when the poll has finished; `getSync` reports the progress of the builds.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/apps/{app}/sync (the `SyncApp` operationId).
 	SyncAppWithBody(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SyncApp Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
+	// SyncApp Poll the repository of a connected app now. Returns when the poll has finished; `getSync` reports the progress of the builds.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/apps/{app}/sync (the `SyncApp` operationId).
 	SyncApp(ctx context.Context, app InApp, body SyncAppJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListAppVariables The variables of the app, without the values of sensitive ones, and which of those that templates read are not set.
+	// ListAppVariables List the variables of the app, without sensitive values, and the variables that templates read and that are not set.
 	//
 	// Corresponds with GET /v1/apps/{app}/variables (the `ListAppVariables` operationId).
 	ListAppVariables(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeAppVariablesWithBody Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+	// ChangeAppVariablesWithBody Set and delete variables of the app. Variables that are left out keep their values. Only components whose templates read a changed variable become behind.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/apps/{app}/variables (the `ChangeAppVariables` operationId).
 	ChangeAppVariablesWithBody(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeAppVariables Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+	// ChangeAppVariables Set and delete variables of the app. Variables that are left out keep their values. Only components whose templates read a changed variable become behind.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5204,7 +5204,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/apps/{app}/versions (the `UploadAppVersion` operationId).
 	UploadAppVersionWithBody(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListAudit Who changed what, newest first.
+	// ListAudit List who changed what, newest first.
 	//
 	// Corresponds with GET /v1/audit (the `ListAudit` operationId).
 	ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5223,21 +5223,21 @@ type ClientInterface interface {
 	// ListCredentials performs a GET /v1/credentials (the `ListCredentials` operationId) request.
 	ListCredentials(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateCredentialWithBody Keep a token for https:// git remotes, sealed to the control plane's key.
+	// CreateCredentialWithBody Store a token for https:// git remotes, sealed to the control plane's key.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/credentials (the `CreateCredential` operationId).
 	CreateCredentialWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateCredential Keep a token for https:// git remotes, sealed to the control plane's key.
+	// CreateCredential Store a token for https:// git remotes, sealed to the control plane's key.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/credentials (the `CreateCredential` operationId).
 	CreateCredential(ctx context.Context, body CreateCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteCredential Forget a token for git. 409 in_use while a repository that is watched needs it.
+	// DeleteCredential Delete a git token. 409 in_use while a watched repository needs it.
 	//
 	// Corresponds with DELETE /v1/credentials/{credential} (the `DeleteCredential` operationId).
 	DeleteCredential(ctx context.Context, credential string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5256,7 +5256,7 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/credentials/{credential} (the `UpdateCredential` operationId).
 	UpdateCredential(ctx context.Context, credential string, body UpdateCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Explain The chain of reasons that leads to a record, the cause first.
+	// Explain Explain a record: the chain of causes that led to it, the first cause first.
 	//
 	// Corresponds with GET /v1/explain/{kind}/{id} (the `Explain` operationId).
 	Explain(ctx context.Context, kind ExplainParamsKind, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5272,7 +5272,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	CreateInstall(ctx context.Context, params *CreateInstallParams, body CreateInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ForgetInstall Drop the record of an install of which nothing is left (force drops it whatever is left).
+	// ForgetInstall Delete the record of an install that has nothing deployed; force deletes it in any case.
 	//
 	// Corresponds with DELETE /v1/installs/{install} (the `ForgetInstall` operationId).
 	ForgetInstall(ctx context.Context, install InInstall, params *ForgetInstallParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5280,14 +5280,14 @@ type ClientInterface interface {
 	// GetInstall performs a GET /v1/installs/{install} (the `GetInstall` operationId) request.
 	GetInstall(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateInstallWithBody Change inputs, the approval rule or allow_destroy. What is left out stays.
+	// UpdateInstallWithBody Change inputs, the approval rule or allow_destroy. Fields that are left out keep their values.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/installs/{install} (the `UpdateInstall` operationId).
 	UpdateInstallWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateInstall Change inputs, the approval rule or allow_destroy. What is left out stays.
+	// UpdateInstall Change inputs, the approval rule or allow_destroy. Fields that are left out keep their values.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5308,7 +5308,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/installs/{install}/components/{component}/abandon (the `AbandonState` operationId).
 	AbandonState(ctx context.Context, install InInstall, component InComponent, body AbandonStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// FreeStateLock Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
+	// FreeStateLock Unlock the state that an ended attempt has locked. 409 locked while its attempt may still be running; replaceRunner or a cancel ends that.
 	//
 	// Corresponds with DELETE /v1/installs/{install}/components/{component}/lock (the `FreeStateLock` operationId).
 	FreeStateLock(ctx context.Context, install InInstall, component InComponent, params *FreeStateLockParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5316,61 +5316,61 @@ type ClientInterface interface {
 	// ListStateVersions performs a GET /v1/installs/{install}/components/{component}/states (the `ListStateVersions` operationId) request.
 	ListStateVersions(ctx context.Context, install InInstall, component InComponent, params *ListStateVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DismissStateWithBody A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
+	// DismissStateWithBody Dismiss a contested or withheld version. It stays listed, and the component continues.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
 	DismissStateWithBody(ctx context.Context, install InInstall, component InComponent, version InStateVersion, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DismissState A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
+	// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
 	DismissState(ctx context.Context, install InInstall, component InComponent, version InStateVersion, body DismissStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RestoreStateWithBody Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+	// RestoreStateWithBody Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
 	RestoreStateWithBody(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RestoreState Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+	// RestoreState Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
 	RestoreState(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UnpinInstall Follow the newest complete release again. On an install that is not pinned it changes nothing.
+	// UnpinInstall Unpin the install, so that it follows the newest complete release. Has no effect on an install that is not pinned.
 	//
 	// Corresponds with DELETE /v1/installs/{install}/pin (the `UnpinInstall` operationId).
 	UnpinInstall(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PinInstallWithBody Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	// PinInstallWithBody Pin the install to a complete release of the app; an earlier release is a rollback. Components that differ become behind, and are planned and approved like any update.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/pin (the `PinInstall` operationId).
 	PinInstallWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PinInstall Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	// PinInstall Pin the install to a complete release of the app; an earlier release is a rollback. Components that differ become behind, and are planned and approved like any update.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/pin (the `PinInstall` operationId).
 	PinInstall(ctx context.Context, install InInstall, body PinInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PreviewInstallWithBody What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+	// PreviewInstallWithBody Preview a change of the install: which components become behind or are removed. Nothing is stored. A sensitive input counts as changed.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
 	PreviewInstallWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PreviewInstall What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+	// PreviewInstall Preview a change of the install: which components become behind or are removed. Nothing is stored. A sensitive input counts as changed.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5382,82 +5382,82 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
 	RenderTexts(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListInstallSecrets The secrets of the customer, as the install's runner reported them last. The control plane never has a value.
+	// ListInstallSecrets List the customer's secrets as the install's runner last reported them. The control plane never has a value.
 	//
 	// Corresponds with GET /v1/installs/{install}/secrets (the `ListInstallSecrets` operationId).
 	ListInstallSecrets(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CheckInstallSecrets Let the runner report the secrets of the install now instead of with its next check.
+	// CheckInstallSecrets Make the runner report the secrets of the install now instead of at its next check.
 	//
 	// Corresponds with POST /v1/installs/{install}/secrets (the `CheckInstallSecrets` operationId).
 	CheckInstallSecrets(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RenderStack Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
+	// RenderStack Render the stack that the customer creates for the install. Creates a new version if its files differ from the newest version. 422 bad_stack, with the reasons, if it cannot be rendered.
 	//
 	// Corresponds with POST /v1/installs/{install}/stack (the `RenderStack` operationId).
 	RenderStack(ctx context.Context, install InInstall, params *RenderStackParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetStackOutputs The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
+	// GetStackOutputs Get the outputs of the install's stack, and the outputs that templates read and that are not set. 404 if there is no such version.
 	//
 	// Corresponds with GET /v1/installs/{install}/stack-outputs (the `GetStackOutputs` operationId).
 	GetStackOutputs(ctx context.Context, install InInstall, params *GetStackOutputsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SetStackOutputsWithBody Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+	// SetStackOutputsWithBody Set and unset outputs of the install's stack by hand, as a new version. Outputs that are left out keep their values. Only components whose templates read a changed output become behind.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/stack-outputs (the `SetStackOutputs` operationId).
 	SetStackOutputsWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SetStackOutputs Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+	// SetStackOutputs Set and unset outputs of the install's stack by hand, as a new version. Outputs that are left out keep their values. Only components whose templates read a changed output become behind.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/stack-outputs (the `SetStackOutputs` operationId).
 	SetStackOutputs(ctx context.Context, install InInstall, body SetStackOutputsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListStackOutputVersions The versions of the outputs of the install's stack, without the values.
+	// ListStackOutputVersions List the versions of the stack outputs of an install, without the values.
 	//
 	// Corresponds with GET /v1/installs/{install}/stack-outputs/versions (the `ListStackOutputVersions` operationId).
 	ListStackOutputVersions(ctx context.Context, install InInstall, params *ListStackOutputVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ForgetStackWithBody A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+	// ForgetStackWithBody Record that the stack that reported for the install no longer exists, so that another one can report. 409 no_stack if none has reported.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/stack/forget (the `ForgetStack` operationId).
 	ForgetStackWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ForgetStack A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+	// ForgetStack Record that the stack that reported for the install no longer exists, so that another one can report. 409 no_stack if none has reported.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/stack/forget (the `ForgetStack` operationId).
 	ForgetStack(ctx context.Context, install InInstall, body ForgetStackJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListStackVersions The versions of the install's stack, without the files.
+	// ListStackVersions List the versions of the install's stack, without their files.
 	//
 	// Corresponds with GET /v1/installs/{install}/stack/versions (the `ListStackVersions` operationId).
 	ListStackVersions(ctx context.Context, install InInstall, params *ListStackVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetStackVersion A version of the install's stack with its files. 404 when there is no such version.
+	// GetStackVersion Get a version of the install's stack with its files. 404 if there is no such version.
 	//
 	// Corresponds with GET /v1/installs/{install}/stack/versions/{version} (the `GetStackVersion` operationId).
 	GetStackVersion(ctx context.Context, install InInstall, version int, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListStates The newest state version of each component, its lock, and contested versions.
+	// ListStates List the newest state version of each component, its lock, and contested versions.
 	//
 	// Corresponds with GET /v1/installs/{install}/states (the `ListStates` operationId).
 	ListStates(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWorkflowWithBody Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+	// CreateWorkflowWithBody Request a deploy (also of rejected changes), a teardown of components, a deprovision or an action run. With dry_run, return what would be done and do nothing.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/workflows (the `CreateWorkflow` operationId).
 	CreateWorkflowWithBody(ctx context.Context, install InInstall, params *CreateWorkflowParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWorkflow Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+	// CreateWorkflow Request a deploy (also of rejected changes), a teardown of components, a deprovision or an action run. With dry_run, return what would be done and do nothing.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5467,17 +5467,17 @@ type ClientInterface interface {
 	// GetJob performs a GET /v1/jobs/{job} (the `GetJob` operationId) request.
 	GetJob(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetLogs The log so far. With the Accept header text/event-stream it follows until the job ends; event ids are attempt/seq.
+	// GetLogs Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
 	//
 	// Corresponds with GET /v1/jobs/{job}/logs (the `GetLogs` operationId).
 	GetLogs(ctx context.Context, job string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetPlan One plan with its report, also one that was never asked about.
+	// GetPlan Get one plan with its report, including a plan that needed no approval.
 	//
 	// Corresponds with GET /v1/plans/{plan} (the `GetPlan` operationId).
 	GetPlan(ctx context.Context, plan string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListRepos The git branches that are watched, and for which apps and components.
+	// ListRepos List the watched git branches, and the apps and components that use them.
 	//
 	// Corresponds with GET /v1/repos (the `ListRepos` operationId).
 	ListRepos(ctx context.Context, params *ListReposParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5485,7 +5485,7 @@ type ClientInterface interface {
 	// GetRepo performs a GET /v1/repos/{repo} (the `GetRepo` operationId) request.
 	GetRepo(ctx context.Context, repo string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LookAtRepo Look at it now. Returns once the look is done.
+	// LookAtRepo Poll the repository now. Returns when the poll has finished.
 	//
 	// Corresponds with POST /v1/repos/{repo}/look (the `LookAtRepo` operationId).
 	LookAtRepo(ctx context.Context, repo string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5501,7 +5501,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	CreateRunner(ctx context.Context, body CreateRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteRunner Forget a runner. 409 in_use while installs name it or it has work in hand.
+	// DeleteRunner Delete a runner. 409 in_use while installs name it or it has running jobs.
 	//
 	// Corresponds with DELETE /v1/runners/{runner} (the `DeleteRunner` operationId).
 	DeleteRunner(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5509,38 +5509,38 @@ type ClientInterface interface {
 	// GetRunner performs a GET /v1/runners/{runner} (the `GetRunner` operationId) request.
 	GetRunner(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ConfirmRunnerWithBody A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+	// ConfirmRunnerWithBody Confirm that a cloud account, or a machine in it, is the customer's. The registration or phone home that waited for it then takes effect. 404 if no such claim waits.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/runners/{runner}/confirm (the `ConfirmRunner` operationId).
 	ConfirmRunnerWithBody(ctx context.Context, runner InRunner, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ConfirmRunner A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+	// ConfirmRunner Confirm that a cloud account, or a machine in it, is the customer's. The registration or phone home that waited for it then takes effect. 404 if no such claim waits.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/runners/{runner}/confirm (the `ConfirmRunner` operationId).
 	ConfirmRunner(ctx context.Context, runner InRunner, body ConfirmRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetRunnerLogs The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
+	// GetRunnerLogs Get the recent lines of the runner's own log, without those of its jobs. With the Accept header text/event-stream the stream follows the log until the client disconnects; event ids are seq.
 	//
 	// Corresponds with GET /v1/runners/{runner}/logs (the `GetRunnerLogs` operationId).
 	GetRunnerLogs(ctx context.Context, runner InRunner, params *GetRunnerLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateRegistration Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
+	// CreateRegistration Create another registration token for a runner that has not registered yet; earlier tokens become void. 409 registered if it has registered.
 	//
 	// Corresponds with POST /v1/runners/{runner}/registration (the `CreateRegistration` operationId).
 	CreateRegistration(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReplaceRunnerWithBody A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+	// ReplaceRunnerWithBody Record that the runner's machine is gone and that none of its jobs runs any more. Its key becomes void, its attempts are lost and their locks are free; a new machine can register in its place.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/runners/{runner}/replace (the `ReplaceRunner` operationId).
 	ReplaceRunnerWithBody(ctx context.Context, runner InRunner, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReplaceRunner A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+	// ReplaceRunner Record that the runner's machine is gone and that none of its jobs runs any more. Its key becomes void, its attempts are lost and their locks are free; a new machine can register in its place.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5552,7 +5552,7 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/sealing-key (the `GetSealingKey` operationId).
 	GetSealingKey(ctx context.Context, params *GetSealingKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetSystem How the system itself is; of runners and work, what is this org's.
+	// GetSystem Report the state of the control plane, and of this org's runners and work.
 	//
 	// Corresponds with GET /v1/system (the `GetSystem` operationId).
 	GetSystem(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5560,21 +5560,21 @@ type ClientInterface interface {
 	// ListTokens performs a GET /v1/tokens (the `ListTokens` operationId) request.
 	ListTokens(ctx context.Context, params *ListTokensParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateTokenWithBody A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+	// CreateTokenWithBody Create a token for a person or a program. It can have no more permissions than the caller's. The secret is shown once.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
 	CreateTokenWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateToken A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+	// CreateToken Create a token for a person or a program. It can have no more permissions than the caller's. The secret is shown once.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
 	CreateToken(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RevokeToken From now on the token opens nothing. Revoking it again changes nothing.
+	// RevokeToken Revoke a token. Revoking it again has no effect.
 	//
 	// Corresponds with DELETE /v1/tokens/{token} (the `RevokeToken` operationId).
 	RevokeToken(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5582,21 +5582,21 @@ type ClientInterface interface {
 	// ListWebhooks performs a GET /v1/webhooks (the `ListWebhooks` operationId) request.
 	ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWebhookWithBody Make a webhook, to which git forges deliver pushes. The secret is shown once.
+	// CreateWebhookWithBody Create a webhook for deliveries of git forges. The secret is shown once.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
 	CreateWebhookWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWebhook Make a webhook, to which git forges deliver pushes. The secret is shown once.
+	// CreateWebhook Create a webhook for deliveries of git forges. The secret is shown once.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
 	CreateWebhook(ctx context.Context, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteWebhook From now on deliveries to it are refused.
+	// DeleteWebhook Delete a webhook. Further deliveries to it are refused.
 	//
 	// Corresponds with DELETE /v1/webhooks/{webhook} (the `DeleteWebhook` operationId).
 	DeleteWebhook(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5604,14 +5604,14 @@ type ClientInterface interface {
 	// GetWebhook performs a GET /v1/webhooks/{webhook} (the `GetWebhook` operationId) request.
 	GetWebhook(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RotateWebhookWithBody Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+	// RotateWebhookWithBody Rotate the secret of a webhook. The new one is shown once; the previous one is accepted for 24 more hours.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/webhooks/{webhook}/rotate (the `RotateWebhook` operationId).
 	RotateWebhookWithBody(ctx context.Context, webhook string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RotateWebhook Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+	// RotateWebhook Rotate the secret of a webhook. The new one is shown once; the previous one is accepted for 24 more hours.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5635,43 +5635,43 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	CancelWorkflow(ctx context.Context, workflow InWorkflow, body CancelWorkflowJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StreamWorkflow Server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. Ends after the last state.
+	// StreamWorkflow Stream server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. The stream ends after the final state.
 	//
 	// Corresponds with GET /v1/workflows/{workflow}/events (the `StreamWorkflow` operationId).
 	StreamWorkflow(ctx context.Context, workflow InWorkflow, params *StreamWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RevokeWorkflowRule Take back the rule of an approver. What it approved and no runner has taken yet is planned and asked about again. 409 no_rule when there is none.
+	// RevokeWorkflowRule Delete the rule of an approver. Plans that it approved and no runner has accepted are planned and sent for approval again. 409 no_rule if there is none.
 	//
 	// Corresponds with DELETE /v1/workflows/{workflow}/rule (the `RevokeWorkflowRule` operationId).
 	RevokeWorkflowRule(ctx context.Context, workflow InWorkflow, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SetWorkflowRuleWithBody Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+	// SetWorkflowRuleWithBody Approve all further plans of a provision or deploy until it ends, as the caller. The rule does not cover destroys, replacements, scripts that no approver has seen for the install, and reports that do not show everything; those still wait for an approval. The caller's permission is checked at each use. 409 workflow_ended, not_covered, own_change, or has_rule if another approver has made one.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/workflows/{workflow}/rule (the `SetWorkflowRule` operationId).
 	SetWorkflowRuleWithBody(ctx context.Context, workflow InWorkflow, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SetWorkflowRule Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+	// SetWorkflowRule Approve all further plans of a provision or deploy until it ends, as the caller. The rule does not cover destroys, replacements, scripts that no approver has seen for the install, and reports that do not show everything; those still wait for an approval. The caller's permission is checked at each use. 409 workflow_ended, not_covered, own_change, or has_rule if another approver has made one.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/workflows/{workflow}/rule (the `SetWorkflowRule` operationId).
 	SetWorkflowRule(ctx context.Context, workflow InWorkflow, body SetWorkflowRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RetryStep Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
+	// RetryStep Retry the group of a failed step from its plan: in the same workflow while it runs, otherwise in a new one. 409 not_retryable if there is nothing to retry.
 	//
 	// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/retry (the `RetryStep` operationId).
 	RetryStep(ctx context.Context, workflow InWorkflow, step InStep, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SkipStepWithBody Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+	// SkipStepWithBody Skip a step that has not started, with its group. Steps that need its component are skipped too; steps that need its action continue. 409 not_skippable if it has started or ended.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/skip (the `SkipStep` operationId).
 	SkipStepWithBody(ctx context.Context, workflow InWorkflow, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SkipStep Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+	// SkipStep Skip a step that has not started, with its group. Steps that need its component are skipped too; steps that need its action continue. 409 not_skippable if it has started or ended.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5679,7 +5679,7 @@ type ClientInterface interface {
 	SkipStep(ctx context.Context, workflow InWorkflow, step InStep, body SkipStepJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
-// ChallengeClaimWithBody Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+// ChallengeClaimWithBody Request a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It is valid once, for five minutes.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5696,7 +5696,7 @@ func (c *Client) ChallengeClaimWithBody(ctx context.Context, contentType string,
 	return c.Client.Do(req)
 }
 
-// ChallengeClaim Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+// ChallengeClaim Request a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It is valid once, for five minutes.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5713,7 +5713,7 @@ func (c *Client) ChallengeClaim(ctx context.Context, body ChallengeClaimJSONRequ
 	return c.Client.Do(req)
 }
 
-// PhoneHomeWithBody Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+// PhoneHomeWithBody Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5730,7 +5730,7 @@ func (c *Client) PhoneHomeWithBody(ctx context.Context, contentType string, body
 	return c.Client.Do(req)
 }
 
-// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5781,7 +5781,7 @@ func (c *Client) RegisterClaim(ctx context.Context, body RegisterClaimJSONReques
 	return c.Client.Do(req)
 }
 
-// HeartbeatWithBody Extends the leases of what runs here, and brings back what to cancel.
+// HeartbeatWithBody Extend the leases of the running attempts, and return which to cancel.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5798,7 +5798,7 @@ func (c *Client) HeartbeatWithBody(ctx context.Context, contentType string, body
 	return c.Client.Do(req)
 }
 
-// Heartbeat Extends the leases of what runs here, and brings back what to cancel.
+// Heartbeat Extend the leases of the running attempts, and return which to cancel.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5815,7 +5815,7 @@ func (c *Client) Heartbeat(ctx context.Context, body HeartbeatJSONRequestBody, r
 	return c.Client.Do(req)
 }
 
-// Accept Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer has expired.
+// Accept Accept an offer (runner key). The job's process must not act before this response. 409 if the offer has expired.
 //
 // Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/accept (the `Accept` operationId).
 func (c *Client) Accept(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5830,7 +5830,7 @@ func (c *Client) Accept(ctx context.Context, job InJob, attempt InAttempt, reqEd
 	return c.Client.Do(req)
 }
 
-// AppendLogsWithBody Numbered chunks; one that is there already changes nothing (runner key or attempt token).
+// AppendLogsWithBody Append numbered chunks to the job's log (runner key or attempt token). A chunk that is already stored has no effect.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5847,7 +5847,7 @@ func (c *Client) AppendLogsWithBody(ctx context.Context, job InJob, attempt InAt
 	return c.Client.Do(req)
 }
 
-// AppendLogs Numbered chunks; one that is there already changes nothing (runner key or attempt token).
+// AppendLogs Append numbered chunks to the job's log (runner key or attempt token). A chunk that is already stored has no effect.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5864,7 +5864,7 @@ func (c *Client) AppendLogs(ctx context.Context, job InJob, attempt InAttempt, b
 	return c.Client.Do(req)
 }
 
-// GetModuleCredentialWithBody The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
+// GetModuleCredentialWithBody Get the credential for an address of Terraform modules, images or charts (attempt token of a build of one). The response is empty if there is none.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5881,7 +5881,7 @@ func (c *Client) GetModuleCredentialWithBody(ctx context.Context, job InJob, att
 	return c.Client.Do(req)
 }
 
-// GetModuleCredential The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
+// GetModuleCredential Get the credential for an address of Terraform modules, images or charts (attempt token of a build of one). The response is empty if there is none.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5898,7 +5898,7 @@ func (c *Client) GetModuleCredential(ctx context.Context, job InJob, attempt InA
 	return c.Client.Do(req)
 }
 
-// PostResultWithBody How the attempt ended (runner key or attempt token). Idempotent.
+// PostResultWithBody Report how the attempt ended (runner key or attempt token). Idempotent.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5915,7 +5915,7 @@ func (c *Client) PostResultWithBody(ctx context.Context, job InJob, attempt InAt
 	return c.Client.Do(req)
 }
 
-// PostResult How the attempt ended (runner key or attempt token). Idempotent.
+// PostResult Report how the attempt ended (runner key or attempt token). Idempotent.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5932,7 +5932,7 @@ func (c *Client) PostResult(ctx context.Context, job InJob, attempt InAttempt, b
 	return c.Client.Do(req)
 }
 
-// GetSpec What to do (attempt token).
+// GetSpec Get the spec of the job (attempt token).
 //
 // Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/spec (the `GetSpec` operationId).
 func (c *Client) GetSpec(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5947,7 +5947,7 @@ func (c *Client) GetSpec(ctx context.Context, job InJob, attempt InAttempt, reqE
 	return c.Client.Do(req)
 }
 
-// GetState The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
+// GetState Get the newest sealed Terraform state of the job's install component, or the version that the job's spec names. 404 if there is none.
 //
 // Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/state (the `GetState` operationId).
 func (c *Client) GetState(ctx context.Context, job InJob, attempt InAttempt, params *GetStateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5962,7 +5962,7 @@ func (c *Client) GetState(ctx context.Context, job InJob, attempt InAttempt, par
 	return c.Client.Do(req)
 }
 
-// PutStateWithBody Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
+// PutStateWithBody Store a new version (runner key or attempt token). Repeating the same digest at the same serial has no effect. A version of a superseded attempt, or one that does not follow the newest, is stored as contested and never lost. Only jobs that apply may write states; after a restore from a backup, a plan may store one that follows the newest. 507 if there is no room yet; the runner keeps the version and sends it again.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5979,7 +5979,7 @@ func (c *Client) PutStateWithBody(ctx context.Context, job InJob, attempt InAtte
 	return c.Client.Do(req)
 }
 
-// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
+// PutState Store a new version (runner key or attempt token). Repeating the same digest at the same serial has no effect. A version of a superseded attempt, or one that does not follow the newest, is stored as contested and never lost. Only jobs that apply may write states; after a restore from a backup, a plan may store one that follows the newest. 507 if there is no room yet; the runner keeps the version and sends it again.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6009,7 +6009,7 @@ func (c *Client) UnlockState(ctx context.Context, job InJob, attempt InAttempt, 
 	return c.Client.Do(req)
 }
 
-// LockStateWithBody Take the state lock for this attempt. 423 with the holder when another attempt has it.
+// LockStateWithBody Lock the state for this attempt. 423, with the holder, if another attempt holds the lock.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6026,7 +6026,7 @@ func (c *Client) LockStateWithBody(ctx context.Context, job InJob, attempt InAtt
 	return c.Client.Do(req)
 }
 
-// LockState Take the state lock for this attempt. 423 with the holder when another attempt has it.
+// LockState Lock the state for this attempt. 423, with the holder, if another attempt holds the lock.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6043,7 +6043,7 @@ func (c *Client) LockState(ctx context.Context, job InJob, attempt InAttempt, bo
 	return c.Client.Do(req)
 }
 
-// RotateKey A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
+// RotateKey Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out.
 //
 // Corresponds with POST /runner/v1/key (the `RotateKey` operationId).
 func (c *Client) RotateKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6058,7 +6058,7 @@ func (c *Client) RotateKey(ctx context.Context, reqEditors ...RequestEditorFn) (
 	return c.Client.Do(req)
 }
 
-// LeaseWithBody Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+// LeaseWithBody Wait for job offers (long poll). An offer that is not accepted in time is offered again, with another attempt number.
 //
 // It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
 // has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
@@ -6080,7 +6080,7 @@ func (c *Client) LeaseWithBody(ctx context.Context, contentType string, body io.
 	return c.Client.Do(req)
 }
 
-// Lease Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+// Lease Wait for job offers (long poll). An offer that is not accepted in time is offered again, with another attempt number.
 //
 // It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
 // has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
@@ -6102,7 +6102,7 @@ func (c *Client) Lease(ctx context.Context, body LeaseJSONRequestBody, reqEditor
 	return c.Client.Do(req)
 }
 
-// AppendRunnerLogsWithBody The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+// AppendRunnerLogsWithBody Append numbered chunks to the runner's own log. A chunk that is already stored has no effect. The control plane keeps the newest few.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6119,7 +6119,7 @@ func (c *Client) AppendRunnerLogsWithBody(ctx context.Context, contentType strin
 	return c.Client.Do(req)
 }
 
-// AppendRunnerLogs The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+// AppendRunnerLogs Append numbered chunks to the runner's own log. A chunk that is already stored has no effect. The control plane keeps the newest few.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6136,7 +6136,7 @@ func (c *Client) AppendRunnerLogs(ctx context.Context, body AppendRunnerLogsJSON
 	return c.Client.Do(req)
 }
 
-// RegisterWithBody Trade a single-use registration token (as bearer) for a durable runner key.
+// RegisterWithBody Exchange a single-use registration token (as bearer) for a durable runner key.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6153,7 +6153,7 @@ func (c *Client) RegisterWithBody(ctx context.Context, contentType string, body 
 	return c.Client.Do(req)
 }
 
-// Register Trade a single-use registration token (as bearer) for a durable runner key.
+// Register Exchange a single-use registration token (as bearer) for a durable runner key.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6170,7 +6170,7 @@ func (c *Client) Register(ctx context.Context, body RegisterJSONRequestBody, req
 	return c.Client.Do(req)
 }
 
-// ChallengeRegistrationWithBody Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+// ChallengeRegistrationWithBody Request a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). Only the newest nonce is valid, for one registration.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6187,7 +6187,7 @@ func (c *Client) ChallengeRegistrationWithBody(ctx context.Context, contentType 
 	return c.Client.Do(req)
 }
 
-// ChallengeRegistration Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+// ChallengeRegistration Request a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). Only the newest nonce is valid, for one registration.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6204,7 +6204,7 @@ func (c *Client) ChallengeRegistration(ctx context.Context, body ChallengeRegist
 	return c.Client.Do(req)
 }
 
-// ReportStackOutputsWithBody Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+// ReportStackOutputsWithBody Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6221,7 +6221,7 @@ func (c *Client) ReportStackOutputsWithBody(ctx context.Context, contentType str
 	return c.Client.Do(req)
 }
 
-// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6264,7 +6264,7 @@ func (c *Client) GetApproval(ctx context.Context, approval InApproval, reqEditor
 	return c.Client.Do(req)
 }
 
-// RespondApprovalWithBody Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
+// RespondApprovalWithBody Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6281,7 +6281,7 @@ func (c *Client) RespondApprovalWithBody(ctx context.Context, approval InApprova
 	return c.Client.Do(req)
 }
 
-// RespondApproval Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
+// RespondApproval Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6339,7 +6339,7 @@ func (c *Client) CreateApp(ctx context.Context, params *CreateAppParams, body Cr
 	return c.Client.Do(req)
 }
 
-// DeleteApp Drop an app with its versions and builds. 409 in_use while it has installs.
+// DeleteApp Delete an app with its versions and builds. 409 in_use while it has installs.
 //
 // Corresponds with DELETE /v1/apps/{app} (the `DeleteApp` operationId).
 func (c *Client) DeleteApp(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6380,7 +6380,7 @@ func (c *Client) ListComponents(ctx context.Context, app InApp, reqEditors ...Re
 	return c.Client.Do(req)
 }
 
-// GetAppConfig What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
+// GetAppConfig Get what a version of the app declares and a client needs to prompt, complete and run by name. 404 if there is no such version.
 //
 // Corresponds with GET /v1/apps/{app}/config (the `GetAppConfig` operationId).
 func (c *Client) GetAppConfig(ctx context.Context, app InApp, params *GetAppConfigParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6442,7 +6442,7 @@ func (c *Client) GetModuleRefresh(ctx context.Context, app InApp, refresh string
 	return c.Client.Do(req)
 }
 
-// CancelModuleRefresh Cancel a running refresh. It fails once the build runner has stopped, and changes nothing. 409 ended when it is not running.
+// CancelModuleRefresh Cancel a running refresh. It fails when the build runner has stopped, and changes nothing. 409 ended if it is not running.
 //
 // Corresponds with POST /v1/apps/{app}/module-refreshes/{refresh}/cancel (the `CancelModuleRefresh` operationId).
 func (c *Client) CancelModuleRefresh(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6457,7 +6457,7 @@ func (c *Client) CancelModuleRefresh(ctx context.Context, app InApp, refresh str
 	return c.Client.Do(req)
 }
 
-// PreviewAppWithBody What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
+// PreviewAppWithBody Preview a sync of this tree (tar+gzip of the repository, or of the app's directory if it has none). Nothing is stored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6474,7 +6474,7 @@ func (c *Client) PreviewAppWithBody(ctx context.Context, app InApp, params *Prev
 	return c.Client.Do(req)
 }
 
-// ListReleases The releases of the app, without their components.
+// ListReleases List the releases of the app, without their components.
 //
 // Corresponds with GET /v1/apps/{app}/releases (the `ListReleases` operationId).
 func (c *Client) ListReleases(ctx context.Context, app InApp, params *ListReleasesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6517,7 +6517,7 @@ func (c *Client) GetRelease(ctx context.Context, app InApp, release InRelease, r
 	return c.Client.Do(req)
 }
 
-// DiffRelease What an install that goes from another release to this one would get, its config and the code of its components.
+// DiffRelease Compare two releases: what an install that moves from one to the other gets, its config and the code of its components.
 //
 // Corresponds with GET /v1/apps/{app}/releases/{release}/diff (the `DiffRelease` operationId).
 func (c *Client) DiffRelease(ctx context.Context, app InApp, release InRelease, params *DiffReleaseParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6532,7 +6532,7 @@ func (c *Client) DiffRelease(ctx context.Context, app InApp, release InRelease, 
 	return c.Client.Do(req)
 }
 
-// GetSync How far the app's newest release is, its builds and, if asked for, the installs that follow it.
+// GetSync Get the progress of the app's newest release: its builds and, on request, the installs that follow it.
 //
 // Corresponds with GET /v1/apps/{app}/sync (the `GetSync` operationId).
 func (c *Client) GetSync(ctx context.Context, app InApp, params *GetSyncParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6547,7 +6547,7 @@ func (c *Client) GetSync(ctx context.Context, app InApp, params *GetSyncParams, 
 	return c.Client.Do(req)
 }
 
-// SyncAppWithBody Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
+// SyncAppWithBody Poll the repository of a connected app now. Returns when the poll has finished; `getSync` reports the progress of the builds.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6564,7 +6564,7 @@ func (c *Client) SyncAppWithBody(ctx context.Context, app InApp, contentType str
 	return c.Client.Do(req)
 }
 
-// SyncApp Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
+// SyncApp Poll the repository of a connected app now. Returns when the poll has finished; `getSync` reports the progress of the builds.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6581,7 +6581,7 @@ func (c *Client) SyncApp(ctx context.Context, app InApp, body SyncAppJSONRequest
 	return c.Client.Do(req)
 }
 
-// ListAppVariables The variables of the app, without the values of sensitive ones, and which of those that templates read are not set.
+// ListAppVariables List the variables of the app, without sensitive values, and the variables that templates read and that are not set.
 //
 // Corresponds with GET /v1/apps/{app}/variables (the `ListAppVariables` operationId).
 func (c *Client) ListAppVariables(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6596,7 +6596,7 @@ func (c *Client) ListAppVariables(ctx context.Context, app InApp, reqEditors ...
 	return c.Client.Do(req)
 }
 
-// ChangeAppVariablesWithBody Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+// ChangeAppVariablesWithBody Set and delete variables of the app. Variables that are left out keep their values. Only components whose templates read a changed variable become behind.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6613,7 +6613,7 @@ func (c *Client) ChangeAppVariablesWithBody(ctx context.Context, app InApp, cont
 	return c.Client.Do(req)
 }
 
-// ChangeAppVariables Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+// ChangeAppVariables Set and delete variables of the app. Variables that are left out keep their values. Only components whose templates read a changed variable become behind.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6660,7 +6660,7 @@ func (c *Client) UploadAppVersionWithBody(ctx context.Context, app InApp, conten
 	return c.Client.Do(req)
 }
 
-// ListAudit Who changed what, newest first.
+// ListAudit List who changed what, newest first.
 //
 // Corresponds with GET /v1/audit (the `ListAudit` operationId).
 func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6729,7 +6729,7 @@ func (c *Client) ListCredentials(ctx context.Context, reqEditors ...RequestEdito
 	return c.Client.Do(req)
 }
 
-// CreateCredentialWithBody Keep a token for https:// git remotes, sealed to the control plane's key.
+// CreateCredentialWithBody Store a token for https:// git remotes, sealed to the control plane's key.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6746,7 +6746,7 @@ func (c *Client) CreateCredentialWithBody(ctx context.Context, contentType strin
 	return c.Client.Do(req)
 }
 
-// CreateCredential Keep a token for https:// git remotes, sealed to the control plane's key.
+// CreateCredential Store a token for https:// git remotes, sealed to the control plane's key.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6763,7 +6763,7 @@ func (c *Client) CreateCredential(ctx context.Context, body CreateCredentialJSON
 	return c.Client.Do(req)
 }
 
-// DeleteCredential Forget a token for git. 409 in_use while a repository that is watched needs it.
+// DeleteCredential Delete a git token. 409 in_use while a watched repository needs it.
 //
 // Corresponds with DELETE /v1/credentials/{credential} (the `DeleteCredential` operationId).
 func (c *Client) DeleteCredential(ctx context.Context, credential string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6812,7 +6812,7 @@ func (c *Client) UpdateCredential(ctx context.Context, credential string, body U
 	return c.Client.Do(req)
 }
 
-// Explain The chain of reasons that leads to a record, the cause first.
+// Explain Explain a record: the chain of causes that led to it, the first cause first.
 //
 // Corresponds with GET /v1/explain/{kind}/{id} (the `Explain` operationId).
 func (c *Client) Explain(ctx context.Context, kind ExplainParamsKind, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6868,7 +6868,7 @@ func (c *Client) CreateInstall(ctx context.Context, params *CreateInstallParams,
 	return c.Client.Do(req)
 }
 
-// ForgetInstall Drop the record of an install of which nothing is left (force drops it whatever is left).
+// ForgetInstall Delete the record of an install that has nothing deployed; force deletes it in any case.
 //
 // Corresponds with DELETE /v1/installs/{install} (the `ForgetInstall` operationId).
 func (c *Client) ForgetInstall(ctx context.Context, install InInstall, params *ForgetInstallParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6896,7 +6896,7 @@ func (c *Client) GetInstall(ctx context.Context, install InInstall, reqEditors .
 	return c.Client.Do(req)
 }
 
-// UpdateInstallWithBody Change inputs, the approval rule or allow_destroy. What is left out stays.
+// UpdateInstallWithBody Change inputs, the approval rule or allow_destroy. Fields that are left out keep their values.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6913,7 +6913,7 @@ func (c *Client) UpdateInstallWithBody(ctx context.Context, install InInstall, c
 	return c.Client.Do(req)
 }
 
-// UpdateInstall Change inputs, the approval rule or allow_destroy. What is left out stays.
+// UpdateInstall Change inputs, the approval rule or allow_destroy. Fields that are left out keep their values.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6964,7 +6964,7 @@ func (c *Client) AbandonState(ctx context.Context, install InInstall, component 
 	return c.Client.Do(req)
 }
 
-// FreeStateLock Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
+// FreeStateLock Unlock the state that an ended attempt has locked. 409 locked while its attempt may still be running; replaceRunner or a cancel ends that.
 //
 // Corresponds with DELETE /v1/installs/{install}/components/{component}/lock (the `FreeStateLock` operationId).
 func (c *Client) FreeStateLock(ctx context.Context, install InInstall, component InComponent, params *FreeStateLockParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6992,7 +6992,7 @@ func (c *Client) ListStateVersions(ctx context.Context, install InInstall, compo
 	return c.Client.Do(req)
 }
 
-// DismissStateWithBody A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
+// DismissStateWithBody Dismiss a contested or withheld version. It stays listed, and the component continues.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7009,7 +7009,7 @@ func (c *Client) DismissStateWithBody(ctx context.Context, install InInstall, co
 	return c.Client.Do(req)
 }
 
-// DismissState A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
+// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7026,7 +7026,7 @@ func (c *Client) DismissState(ctx context.Context, install InInstall, component 
 	return c.Client.Do(req)
 }
 
-// RestoreStateWithBody Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+// RestoreStateWithBody Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7043,7 +7043,7 @@ func (c *Client) RestoreStateWithBody(ctx context.Context, install InInstall, co
 	return c.Client.Do(req)
 }
 
-// RestoreState Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+// RestoreState Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7060,7 +7060,7 @@ func (c *Client) RestoreState(ctx context.Context, install InInstall, component 
 	return c.Client.Do(req)
 }
 
-// UnpinInstall Follow the newest complete release again. On an install that is not pinned it changes nothing.
+// UnpinInstall Unpin the install, so that it follows the newest complete release. Has no effect on an install that is not pinned.
 //
 // Corresponds with DELETE /v1/installs/{install}/pin (the `UnpinInstall` operationId).
 func (c *Client) UnpinInstall(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7075,7 +7075,7 @@ func (c *Client) UnpinInstall(ctx context.Context, install InInstall, reqEditors
 	return c.Client.Do(req)
 }
 
-// PinInstallWithBody Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+// PinInstallWithBody Pin the install to a complete release of the app; an earlier release is a rollback. Components that differ become behind, and are planned and approved like any update.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7092,7 +7092,7 @@ func (c *Client) PinInstallWithBody(ctx context.Context, install InInstall, cont
 	return c.Client.Do(req)
 }
 
-// PinInstall Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+// PinInstall Pin the install to a complete release of the app; an earlier release is a rollback. Components that differ become behind, and are planned and approved like any update.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7109,7 +7109,7 @@ func (c *Client) PinInstall(ctx context.Context, install InInstall, body PinInst
 	return c.Client.Do(req)
 }
 
-// PreviewInstallWithBody What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+// PreviewInstallWithBody Preview a change of the install: which components become behind or are removed. Nothing is stored. A sensitive input counts as changed.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7126,7 +7126,7 @@ func (c *Client) PreviewInstallWithBody(ctx context.Context, install InInstall, 
 	return c.Client.Do(req)
 }
 
-// PreviewInstall What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+// PreviewInstall Preview a change of the install: which components become behind or are removed. Nothing is stored. A sensitive input counts as changed.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7158,7 +7158,7 @@ func (c *Client) RenderTexts(ctx context.Context, install InInstall, params *Ren
 	return c.Client.Do(req)
 }
 
-// ListInstallSecrets The secrets of the customer, as the install's runner reported them last. The control plane never has a value.
+// ListInstallSecrets List the customer's secrets as the install's runner last reported them. The control plane never has a value.
 //
 // Corresponds with GET /v1/installs/{install}/secrets (the `ListInstallSecrets` operationId).
 func (c *Client) ListInstallSecrets(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7173,7 +7173,7 @@ func (c *Client) ListInstallSecrets(ctx context.Context, install InInstall, reqE
 	return c.Client.Do(req)
 }
 
-// CheckInstallSecrets Let the runner report the secrets of the install now instead of with its next check.
+// CheckInstallSecrets Make the runner report the secrets of the install now instead of at its next check.
 //
 // Corresponds with POST /v1/installs/{install}/secrets (the `CheckInstallSecrets` operationId).
 func (c *Client) CheckInstallSecrets(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7188,7 +7188,7 @@ func (c *Client) CheckInstallSecrets(ctx context.Context, install InInstall, req
 	return c.Client.Do(req)
 }
 
-// RenderStack Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
+// RenderStack Render the stack that the customer creates for the install. Creates a new version if its files differ from the newest version. 422 bad_stack, with the reasons, if it cannot be rendered.
 //
 // Corresponds with POST /v1/installs/{install}/stack (the `RenderStack` operationId).
 func (c *Client) RenderStack(ctx context.Context, install InInstall, params *RenderStackParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7203,7 +7203,7 @@ func (c *Client) RenderStack(ctx context.Context, install InInstall, params *Ren
 	return c.Client.Do(req)
 }
 
-// GetStackOutputs The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
+// GetStackOutputs Get the outputs of the install's stack, and the outputs that templates read and that are not set. 404 if there is no such version.
 //
 // Corresponds with GET /v1/installs/{install}/stack-outputs (the `GetStackOutputs` operationId).
 func (c *Client) GetStackOutputs(ctx context.Context, install InInstall, params *GetStackOutputsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7218,7 +7218,7 @@ func (c *Client) GetStackOutputs(ctx context.Context, install InInstall, params 
 	return c.Client.Do(req)
 }
 
-// SetStackOutputsWithBody Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+// SetStackOutputsWithBody Set and unset outputs of the install's stack by hand, as a new version. Outputs that are left out keep their values. Only components whose templates read a changed output become behind.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7235,7 +7235,7 @@ func (c *Client) SetStackOutputsWithBody(ctx context.Context, install InInstall,
 	return c.Client.Do(req)
 }
 
-// SetStackOutputs Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+// SetStackOutputs Set and unset outputs of the install's stack by hand, as a new version. Outputs that are left out keep their values. Only components whose templates read a changed output become behind.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7252,7 +7252,7 @@ func (c *Client) SetStackOutputs(ctx context.Context, install InInstall, body Se
 	return c.Client.Do(req)
 }
 
-// ListStackOutputVersions The versions of the outputs of the install's stack, without the values.
+// ListStackOutputVersions List the versions of the stack outputs of an install, without the values.
 //
 // Corresponds with GET /v1/installs/{install}/stack-outputs/versions (the `ListStackOutputVersions` operationId).
 func (c *Client) ListStackOutputVersions(ctx context.Context, install InInstall, params *ListStackOutputVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7267,7 +7267,7 @@ func (c *Client) ListStackOutputVersions(ctx context.Context, install InInstall,
 	return c.Client.Do(req)
 }
 
-// ForgetStackWithBody A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+// ForgetStackWithBody Record that the stack that reported for the install no longer exists, so that another one can report. 409 no_stack if none has reported.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7284,7 +7284,7 @@ func (c *Client) ForgetStackWithBody(ctx context.Context, install InInstall, con
 	return c.Client.Do(req)
 }
 
-// ForgetStack A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+// ForgetStack Record that the stack that reported for the install no longer exists, so that another one can report. 409 no_stack if none has reported.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7301,7 +7301,7 @@ func (c *Client) ForgetStack(ctx context.Context, install InInstall, body Forget
 	return c.Client.Do(req)
 }
 
-// ListStackVersions The versions of the install's stack, without the files.
+// ListStackVersions List the versions of the install's stack, without their files.
 //
 // Corresponds with GET /v1/installs/{install}/stack/versions (the `ListStackVersions` operationId).
 func (c *Client) ListStackVersions(ctx context.Context, install InInstall, params *ListStackVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7316,7 +7316,7 @@ func (c *Client) ListStackVersions(ctx context.Context, install InInstall, param
 	return c.Client.Do(req)
 }
 
-// GetStackVersion A version of the install's stack with its files. 404 when there is no such version.
+// GetStackVersion Get a version of the install's stack with its files. 404 if there is no such version.
 //
 // Corresponds with GET /v1/installs/{install}/stack/versions/{version} (the `GetStackVersion` operationId).
 func (c *Client) GetStackVersion(ctx context.Context, install InInstall, version int, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7331,7 +7331,7 @@ func (c *Client) GetStackVersion(ctx context.Context, install InInstall, version
 	return c.Client.Do(req)
 }
 
-// ListStates The newest state version of each component, its lock, and contested versions.
+// ListStates List the newest state version of each component, its lock, and contested versions.
 //
 // Corresponds with GET /v1/installs/{install}/states (the `ListStates` operationId).
 func (c *Client) ListStates(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7346,7 +7346,7 @@ func (c *Client) ListStates(ctx context.Context, install InInstall, reqEditors .
 	return c.Client.Do(req)
 }
 
-// CreateWorkflowWithBody Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+// CreateWorkflowWithBody Request a deploy (also of rejected changes), a teardown of components, a deprovision or an action run. With dry_run, return what would be done and do nothing.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7363,7 +7363,7 @@ func (c *Client) CreateWorkflowWithBody(ctx context.Context, install InInstall, 
 	return c.Client.Do(req)
 }
 
-// CreateWorkflow Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+// CreateWorkflow Request a deploy (also of rejected changes), a teardown of components, a deprovision or an action run. With dry_run, return what would be done and do nothing.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7393,7 +7393,7 @@ func (c *Client) GetJob(ctx context.Context, job string, reqEditors ...RequestEd
 	return c.Client.Do(req)
 }
 
-// GetLogs The log so far. With the Accept header text/event-stream it follows until the job ends; event ids are attempt/seq.
+// GetLogs Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
 //
 // Corresponds with GET /v1/jobs/{job}/logs (the `GetLogs` operationId).
 func (c *Client) GetLogs(ctx context.Context, job string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7408,7 +7408,7 @@ func (c *Client) GetLogs(ctx context.Context, job string, params *GetLogsParams,
 	return c.Client.Do(req)
 }
 
-// GetPlan One plan with its report, also one that was never asked about.
+// GetPlan Get one plan with its report, including a plan that needed no approval.
 //
 // Corresponds with GET /v1/plans/{plan} (the `GetPlan` operationId).
 func (c *Client) GetPlan(ctx context.Context, plan string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7423,7 +7423,7 @@ func (c *Client) GetPlan(ctx context.Context, plan string, reqEditors ...Request
 	return c.Client.Do(req)
 }
 
-// ListRepos The git branches that are watched, and for which apps and components.
+// ListRepos List the watched git branches, and the apps and components that use them.
 //
 // Corresponds with GET /v1/repos (the `ListRepos` operationId).
 func (c *Client) ListRepos(ctx context.Context, params *ListReposParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7451,7 +7451,7 @@ func (c *Client) GetRepo(ctx context.Context, repo string, reqEditors ...Request
 	return c.Client.Do(req)
 }
 
-// LookAtRepo Look at it now. Returns once the look is done.
+// LookAtRepo Poll the repository now. Returns when the poll has finished.
 //
 // Corresponds with POST /v1/repos/{repo}/look (the `LookAtRepo` operationId).
 func (c *Client) LookAtRepo(ctx context.Context, repo string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7507,7 +7507,7 @@ func (c *Client) CreateRunner(ctx context.Context, body CreateRunnerJSONRequestB
 	return c.Client.Do(req)
 }
 
-// DeleteRunner Forget a runner. 409 in_use while installs name it or it has work in hand.
+// DeleteRunner Delete a runner. 409 in_use while installs name it or it has running jobs.
 //
 // Corresponds with DELETE /v1/runners/{runner} (the `DeleteRunner` operationId).
 func (c *Client) DeleteRunner(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7535,7 +7535,7 @@ func (c *Client) GetRunner(ctx context.Context, runner InRunner, reqEditors ...R
 	return c.Client.Do(req)
 }
 
-// ConfirmRunnerWithBody A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+// ConfirmRunnerWithBody Confirm that a cloud account, or a machine in it, is the customer's. The registration or phone home that waited for it then takes effect. 404 if no such claim waits.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7552,7 +7552,7 @@ func (c *Client) ConfirmRunnerWithBody(ctx context.Context, runner InRunner, con
 	return c.Client.Do(req)
 }
 
-// ConfirmRunner A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+// ConfirmRunner Confirm that a cloud account, or a machine in it, is the customer's. The registration or phone home that waited for it then takes effect. 404 if no such claim waits.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7569,7 +7569,7 @@ func (c *Client) ConfirmRunner(ctx context.Context, runner InRunner, body Confir
 	return c.Client.Do(req)
 }
 
-// GetRunnerLogs The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
+// GetRunnerLogs Get the recent lines of the runner's own log, without those of its jobs. With the Accept header text/event-stream the stream follows the log until the client disconnects; event ids are seq.
 //
 // Corresponds with GET /v1/runners/{runner}/logs (the `GetRunnerLogs` operationId).
 func (c *Client) GetRunnerLogs(ctx context.Context, runner InRunner, params *GetRunnerLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7584,7 +7584,7 @@ func (c *Client) GetRunnerLogs(ctx context.Context, runner InRunner, params *Get
 	return c.Client.Do(req)
 }
 
-// CreateRegistration Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
+// CreateRegistration Create another registration token for a runner that has not registered yet; earlier tokens become void. 409 registered if it has registered.
 //
 // Corresponds with POST /v1/runners/{runner}/registration (the `CreateRegistration` operationId).
 func (c *Client) CreateRegistration(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7599,7 +7599,7 @@ func (c *Client) CreateRegistration(ctx context.Context, runner InRunner, reqEdi
 	return c.Client.Do(req)
 }
 
-// ReplaceRunnerWithBody A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+// ReplaceRunnerWithBody Record that the runner's machine is gone and that none of its jobs runs any more. Its key becomes void, its attempts are lost and their locks are free; a new machine can register in its place.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7616,7 +7616,7 @@ func (c *Client) ReplaceRunnerWithBody(ctx context.Context, runner InRunner, con
 	return c.Client.Do(req)
 }
 
-// ReplaceRunner A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+// ReplaceRunner Record that the runner's machine is gone and that none of its jobs runs any more. Its key becomes void, its attempts are lost and their locks are free; a new machine can register in its place.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7648,7 +7648,7 @@ func (c *Client) GetSealingKey(ctx context.Context, params *GetSealingKeyParams,
 	return c.Client.Do(req)
 }
 
-// GetSystem How the system itself is; of runners and work, what is this org's.
+// GetSystem Report the state of the control plane, and of this org's runners and work.
 //
 // Corresponds with GET /v1/system (the `GetSystem` operationId).
 func (c *Client) GetSystem(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7676,7 +7676,7 @@ func (c *Client) ListTokens(ctx context.Context, params *ListTokensParams, reqEd
 	return c.Client.Do(req)
 }
 
-// CreateTokenWithBody A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+// CreateTokenWithBody Create a token for a person or a program. It can have no more permissions than the caller's. The secret is shown once.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7693,7 +7693,7 @@ func (c *Client) CreateTokenWithBody(ctx context.Context, contentType string, bo
 	return c.Client.Do(req)
 }
 
-// CreateToken A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+// CreateToken Create a token for a person or a program. It can have no more permissions than the caller's. The secret is shown once.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7710,7 +7710,7 @@ func (c *Client) CreateToken(ctx context.Context, body CreateTokenJSONRequestBod
 	return c.Client.Do(req)
 }
 
-// RevokeToken From now on the token opens nothing. Revoking it again changes nothing.
+// RevokeToken Revoke a token. Revoking it again has no effect.
 //
 // Corresponds with DELETE /v1/tokens/{token} (the `RevokeToken` operationId).
 func (c *Client) RevokeToken(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7738,7 +7738,7 @@ func (c *Client) ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn
 	return c.Client.Do(req)
 }
 
-// CreateWebhookWithBody Make a webhook, to which git forges deliver pushes. The secret is shown once.
+// CreateWebhookWithBody Create a webhook for deliveries of git forges. The secret is shown once.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7755,7 +7755,7 @@ func (c *Client) CreateWebhookWithBody(ctx context.Context, contentType string, 
 	return c.Client.Do(req)
 }
 
-// CreateWebhook Make a webhook, to which git forges deliver pushes. The secret is shown once.
+// CreateWebhook Create a webhook for deliveries of git forges. The secret is shown once.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7772,7 +7772,7 @@ func (c *Client) CreateWebhook(ctx context.Context, body CreateWebhookJSONReques
 	return c.Client.Do(req)
 }
 
-// DeleteWebhook From now on deliveries to it are refused.
+// DeleteWebhook Delete a webhook. Further deliveries to it are refused.
 //
 // Corresponds with DELETE /v1/webhooks/{webhook} (the `DeleteWebhook` operationId).
 func (c *Client) DeleteWebhook(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7800,7 +7800,7 @@ func (c *Client) GetWebhook(ctx context.Context, webhook string, reqEditors ...R
 	return c.Client.Do(req)
 }
 
-// RotateWebhookWithBody Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+// RotateWebhookWithBody Rotate the secret of a webhook. The new one is shown once; the previous one is accepted for 24 more hours.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7817,7 +7817,7 @@ func (c *Client) RotateWebhookWithBody(ctx context.Context, webhook string, cont
 	return c.Client.Do(req)
 }
 
-// RotateWebhook Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+// RotateWebhook Rotate the secret of a webhook. The new one is shown once; the previous one is accepted for 24 more hours.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7901,7 +7901,7 @@ func (c *Client) CancelWorkflow(ctx context.Context, workflow InWorkflow, body C
 	return c.Client.Do(req)
 }
 
-// StreamWorkflow Server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. Ends after the last state.
+// StreamWorkflow Stream server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. The stream ends after the final state.
 //
 // Corresponds with GET /v1/workflows/{workflow}/events (the `StreamWorkflow` operationId).
 func (c *Client) StreamWorkflow(ctx context.Context, workflow InWorkflow, params *StreamWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7916,7 +7916,7 @@ func (c *Client) StreamWorkflow(ctx context.Context, workflow InWorkflow, params
 	return c.Client.Do(req)
 }
 
-// RevokeWorkflowRule Take back the rule of an approver. What it approved and no runner has taken yet is planned and asked about again. 409 no_rule when there is none.
+// RevokeWorkflowRule Delete the rule of an approver. Plans that it approved and no runner has accepted are planned and sent for approval again. 409 no_rule if there is none.
 //
 // Corresponds with DELETE /v1/workflows/{workflow}/rule (the `RevokeWorkflowRule` operationId).
 func (c *Client) RevokeWorkflowRule(ctx context.Context, workflow InWorkflow, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7931,7 +7931,7 @@ func (c *Client) RevokeWorkflowRule(ctx context.Context, workflow InWorkflow, re
 	return c.Client.Do(req)
 }
 
-// SetWorkflowRuleWithBody Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+// SetWorkflowRuleWithBody Approve all further plans of a provision or deploy until it ends, as the caller. The rule does not cover destroys, replacements, scripts that no approver has seen for the install, and reports that do not show everything; those still wait for an approval. The caller's permission is checked at each use. 409 workflow_ended, not_covered, own_change, or has_rule if another approver has made one.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7948,7 +7948,7 @@ func (c *Client) SetWorkflowRuleWithBody(ctx context.Context, workflow InWorkflo
 	return c.Client.Do(req)
 }
 
-// SetWorkflowRule Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+// SetWorkflowRule Approve all further plans of a provision or deploy until it ends, as the caller. The rule does not cover destroys, replacements, scripts that no approver has seen for the install, and reports that do not show everything; those still wait for an approval. The caller's permission is checked at each use. 409 workflow_ended, not_covered, own_change, or has_rule if another approver has made one.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7965,7 +7965,7 @@ func (c *Client) SetWorkflowRule(ctx context.Context, workflow InWorkflow, body 
 	return c.Client.Do(req)
 }
 
-// RetryStep Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
+// RetryStep Retry the group of a failed step from its plan: in the same workflow while it runs, otherwise in a new one. 409 not_retryable if there is nothing to retry.
 //
 // Corresponds with POST /v1/workflows/{workflow}/steps/{step}/retry (the `RetryStep` operationId).
 func (c *Client) RetryStep(ctx context.Context, workflow InWorkflow, step InStep, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7980,7 +7980,7 @@ func (c *Client) RetryStep(ctx context.Context, workflow InWorkflow, step InStep
 	return c.Client.Do(req)
 }
 
-// SkipStepWithBody Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+// SkipStepWithBody Skip a step that has not started, with its group. Steps that need its component are skipped too; steps that need its action continue. 409 not_skippable if it has started or ended.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7997,7 +7997,7 @@ func (c *Client) SkipStepWithBody(ctx context.Context, workflow InWorkflow, step
 	return c.Client.Do(req)
 }
 
-// SkipStep Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+// SkipStep Skip a step that has not started, with its group. Steps that need its component are skipped too; steps that need its action continue. 409 not_skippable if it has started or ended.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -13200,28 +13200,28 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
-	// ChallengeClaimWithBodyWithResponse Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+	// ChallengeClaimWithBodyWithResponse Request a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It is valid once, for five minutes.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/claim/challenge (the `ChallengeClaim` operationId).
 	ChallengeClaimWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChallengeClaimResponse, error)
 
-	// ChallengeClaimWithResponse Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+	// ChallengeClaimWithResponse Request a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It is valid once, for five minutes.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/claim/challenge (the `ChallengeClaim` operationId).
 	ChallengeClaimWithResponse(ctx context.Context, body ChallengeClaimJSONRequestBody, reqEditors ...RequestEditorFn) (*ChallengeClaimResponse, error)
 
-	// PhoneHomeWithBodyWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+	// PhoneHomeWithBodyWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/claim/phone-home (the `PhoneHome` operationId).
 	PhoneHomeWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PhoneHomeResponse, error)
 
-	// PhoneHomeWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+	// PhoneHomeWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13242,91 +13242,91 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /runner/v1/claim/register (the `RegisterClaim` operationId).
 	RegisterClaimWithResponse(ctx context.Context, body RegisterClaimJSONRequestBody, reqEditors ...RequestEditorFn) (*RegisterClaimResponse, error)
 
-	// HeartbeatWithBodyWithResponse Extends the leases of what runs here, and brings back what to cancel.
+	// HeartbeatWithBodyWithResponse Extend the leases of the running attempts, and return which to cancel.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/heartbeat (the `Heartbeat` operationId).
 	HeartbeatWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*HeartbeatResponse, error)
 
-	// HeartbeatWithResponse Extends the leases of what runs here, and brings back what to cancel.
+	// HeartbeatWithResponse Extend the leases of the running attempts, and return which to cancel.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/heartbeat (the `Heartbeat` operationId).
 	HeartbeatWithResponse(ctx context.Context, body HeartbeatJSONRequestBody, reqEditors ...RequestEditorFn) (*HeartbeatResponse, error)
 
-	// AcceptWithResponse Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer has expired.
+	// AcceptWithResponse Accept an offer (runner key). The job's process must not act before this response. 409 if the offer has expired.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/accept (the `Accept` operationId).
 	AcceptWithResponse(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*AcceptResponse, error)
 
-	// AppendLogsWithBodyWithResponse Numbered chunks; one that is there already changes nothing (runner key or attempt token).
+	// AppendLogsWithBodyWithResponse Append numbered chunks to the job's log (runner key or attempt token). A chunk that is already stored has no effect.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/logs (the `AppendLogs` operationId).
 	AppendLogsWithBodyWithResponse(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AppendLogsResponse, error)
 
-	// AppendLogsWithResponse Numbered chunks; one that is there already changes nothing (runner key or attempt token).
+	// AppendLogsWithResponse Append numbered chunks to the job's log (runner key or attempt token). A chunk that is already stored has no effect.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/logs (the `AppendLogs` operationId).
 	AppendLogsWithResponse(ctx context.Context, job InJob, attempt InAttempt, body AppendLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*AppendLogsResponse, error)
 
-	// GetModuleCredentialWithBodyWithResponse The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
+	// GetModuleCredentialWithBodyWithResponse Get the credential for an address of Terraform modules, images or charts (attempt token of a build of one). The response is empty if there is none.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential (the `GetModuleCredential` operationId).
 	GetModuleCredentialWithBodyWithResponse(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*GetModuleCredentialResponse, error)
 
-	// GetModuleCredentialWithResponse The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
+	// GetModuleCredentialWithResponse Get the credential for an address of Terraform modules, images or charts (attempt token of a build of one). The response is empty if there is none.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential (the `GetModuleCredential` operationId).
 	GetModuleCredentialWithResponse(ctx context.Context, job InJob, attempt InAttempt, body GetModuleCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*GetModuleCredentialResponse, error)
 
-	// PostResultWithBodyWithResponse How the attempt ended (runner key or attempt token). Idempotent.
+	// PostResultWithBodyWithResponse Report how the attempt ended (runner key or attempt token). Idempotent.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/result (the `PostResult` operationId).
 	PostResultWithBodyWithResponse(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PostResultResponse, error)
 
-	// PostResultWithResponse How the attempt ended (runner key or attempt token). Idempotent.
+	// PostResultWithResponse Report how the attempt ended (runner key or attempt token). Idempotent.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/result (the `PostResult` operationId).
 	PostResultWithResponse(ctx context.Context, job InJob, attempt InAttempt, body PostResultJSONRequestBody, reqEditors ...RequestEditorFn) (*PostResultResponse, error)
 
-	// GetSpecWithResponse What to do (attempt token).
+	// GetSpecWithResponse Get the spec of the job (attempt token).
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/spec (the `GetSpec` operationId).
 	GetSpecWithResponse(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*GetSpecResponse, error)
 
-	// GetStateWithResponse The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
+	// GetStateWithResponse Get the newest sealed Terraform state of the job's install component, or the version that the job's spec names. 404 if there is none.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/state (the `GetState` operationId).
 	GetStateWithResponse(ctx context.Context, job InJob, attempt InAttempt, params *GetStateParams, reqEditors ...RequestEditorFn) (*GetStateResponse, error)
 
-	// PutStateWithBodyWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
+	// PutStateWithBodyWithResponse Store a new version (runner key or attempt token). Repeating the same digest at the same serial has no effect. A version of a superseded attempt, or one that does not follow the newest, is stored as contested and never lost. Only jobs that apply may write states; after a restore from a backup, a plan may store one that follows the newest. 507 if there is no room yet; the runner keeps the version and sends it again.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state (the `PutState` operationId).
 	PutStateWithBodyWithResponse(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutStateResponse, error)
 
-	// PutStateWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
+	// PutStateWithResponse Store a new version (runner key or attempt token). Repeating the same digest at the same serial has no effect. A version of a superseded attempt, or one that does not follow the newest, is stored as contested and never lost. Only jobs that apply may write states; after a restore from a backup, a plan may store one that follows the newest. 507 if there is no room yet; the runner keeps the version and sends it again.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13338,28 +13338,28 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	UnlockStateWithResponse(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*UnlockStateResponse, error)
 
-	// LockStateWithBodyWithResponse Take the state lock for this attempt. 423 with the holder when another attempt has it.
+	// LockStateWithBodyWithResponse Lock the state for this attempt. 423, with the holder, if another attempt holds the lock.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock (the `LockState` operationId).
 	LockStateWithBodyWithResponse(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LockStateResponse, error)
 
-	// LockStateWithResponse Take the state lock for this attempt. 423 with the holder when another attempt has it.
+	// LockStateWithResponse Lock the state for this attempt. 423, with the holder, if another attempt holds the lock.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock (the `LockState` operationId).
 	LockStateWithResponse(ctx context.Context, job InJob, attempt InAttempt, body LockStateJSONRequestBody, reqEditors ...RequestEditorFn) (*LockStateResponse, error)
 
-	// RotateKeyWithResponse A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
+	// RotateKeyWithResponse Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/key (the `RotateKey` operationId).
 	RotateKeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateKeyResponse, error)
 
-	// LeaseWithBodyWithResponse Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	// LeaseWithBodyWithResponse Wait for job offers (long poll). An offer that is not accepted in time is offered again, with another attempt number.
 	//
 	// It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
 	// has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
@@ -13371,7 +13371,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /runner/v1/lease (the `Lease` operationId).
 	LeaseWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LeaseResponse, error)
 
-	// LeaseWithResponse Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	// LeaseWithResponse Wait for job offers (long poll). An offer that is not accepted in time is offered again, with another attempt number.
 	//
 	// It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
 	// has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
@@ -13383,56 +13383,56 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /runner/v1/lease (the `Lease` operationId).
 	LeaseWithResponse(ctx context.Context, body LeaseJSONRequestBody, reqEditors ...RequestEditorFn) (*LeaseResponse, error)
 
-	// AppendRunnerLogsWithBodyWithResponse The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+	// AppendRunnerLogsWithBodyWithResponse Append numbered chunks to the runner's own log. A chunk that is already stored has no effect. The control plane keeps the newest few.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/logs (the `AppendRunnerLogs` operationId).
 	AppendRunnerLogsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AppendRunnerLogsResponse, error)
 
-	// AppendRunnerLogsWithResponse The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+	// AppendRunnerLogsWithResponse Append numbered chunks to the runner's own log. A chunk that is already stored has no effect. The control plane keeps the newest few.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/logs (the `AppendRunnerLogs` operationId).
 	AppendRunnerLogsWithResponse(ctx context.Context, body AppendRunnerLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*AppendRunnerLogsResponse, error)
 
-	// RegisterWithBodyWithResponse Trade a single-use registration token (as bearer) for a durable runner key.
+	// RegisterWithBodyWithResponse Exchange a single-use registration token (as bearer) for a durable runner key.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/register (the `Register` operationId).
 	RegisterWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RegisterResponse, error)
 
-	// RegisterWithResponse Trade a single-use registration token (as bearer) for a durable runner key.
+	// RegisterWithResponse Exchange a single-use registration token (as bearer) for a durable runner key.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/register (the `Register` operationId).
 	RegisterWithResponse(ctx context.Context, body RegisterJSONRequestBody, reqEditors ...RequestEditorFn) (*RegisterResponse, error)
 
-	// ChallengeRegistrationWithBodyWithResponse Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+	// ChallengeRegistrationWithBodyWithResponse Request a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). Only the newest nonce is valid, for one registration.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
 	ChallengeRegistrationWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChallengeRegistrationResponse, error)
 
-	// ChallengeRegistrationWithResponse Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+	// ChallengeRegistrationWithResponse Request a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). Only the newest nonce is valid, for one registration.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
 	ChallengeRegistrationWithResponse(ctx context.Context, body ChallengeRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*ChallengeRegistrationResponse, error)
 
-	// ReportStackOutputsWithBodyWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+	// ReportStackOutputsWithBodyWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/stack-outputs (the `ReportStackOutputs` operationId).
 	ReportStackOutputsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportStackOutputsResponse, error)
 
-	// ReportStackOutputsWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+	// ReportStackOutputsWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13449,14 +13449,14 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetApprovalWithResponse(ctx context.Context, approval InApproval, reqEditors ...RequestEditorFn) (*GetApprovalResponse, error)
 
-	// RespondApprovalWithBodyWithResponse Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
+	// RespondApprovalWithBodyWithResponse Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/approvals/{approval}/response (the `RespondApproval` operationId).
 	RespondApprovalWithBodyWithResponse(ctx context.Context, approval InApproval, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RespondApprovalResponse, error)
 
-	// RespondApprovalWithResponse Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
+	// RespondApprovalWithResponse Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13478,7 +13478,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	CreateAppWithResponse(ctx context.Context, params *CreateAppParams, body CreateAppJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAppResponse, error)
 
-	// DeleteAppWithResponse Drop an app with its versions and builds. 409 in_use while it has installs.
+	// DeleteAppWithResponse Delete an app with its versions and builds. 409 in_use while it has installs.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13495,7 +13495,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	ListComponentsWithResponse(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*ListComponentsResponse, error)
 
-	// GetAppConfigWithResponse What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
+	// GetAppConfigWithResponse Get what a version of the app declares and a client needs to prompt, complete and run by name. 404 if there is no such version.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13521,21 +13521,21 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetModuleRefreshWithResponse(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*GetModuleRefreshResponse, error)
 
-	// CancelModuleRefreshWithResponse Cancel a running refresh. It fails once the build runner has stopped, and changes nothing. 409 ended when it is not running.
+	// CancelModuleRefreshWithResponse Cancel a running refresh. It fails when the build runner has stopped, and changes nothing. 409 ended if it is not running.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/apps/{app}/module-refreshes/{refresh}/cancel (the `CancelModuleRefresh` operationId).
 	CancelModuleRefreshWithResponse(ctx context.Context, app InApp, refresh string, reqEditors ...RequestEditorFn) (*CancelModuleRefreshResponse, error)
 
-	// PreviewAppWithBodyWithResponse What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
+	// PreviewAppWithBodyWithResponse Preview a sync of this tree (tar+gzip of the repository, or of the app's directory if it has none). Nothing is stored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/apps/{app}/preview (the `PreviewApp` operationId).
 	PreviewAppWithBodyWithResponse(ctx context.Context, app InApp, params *PreviewAppParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewAppResponse, error)
 
-	// ListReleasesWithResponse The releases of the app, without their components.
+	// ListReleasesWithResponse List the releases of the app, without their components.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13554,49 +13554,49 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetReleaseWithResponse(ctx context.Context, app InApp, release InRelease, reqEditors ...RequestEditorFn) (*GetReleaseResponse, error)
 
-	// DiffReleaseWithResponse What an install that goes from another release to this one would get, its config and the code of its components.
+	// DiffReleaseWithResponse Compare two releases: what an install that moves from one to the other gets, its config and the code of its components.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/apps/{app}/releases/{release}/diff (the `DiffRelease` operationId).
 	DiffReleaseWithResponse(ctx context.Context, app InApp, release InRelease, params *DiffReleaseParams, reqEditors ...RequestEditorFn) (*DiffReleaseResponse, error)
 
-	// GetSyncWithResponse How far the app's newest release is, its builds and, if asked for, the installs that follow it.
+	// GetSyncWithResponse Get the progress of the app's newest release: its builds and, on request, the installs that follow it.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/apps/{app}/sync (the `GetSync` operationId).
 	GetSyncWithResponse(ctx context.Context, app InApp, params *GetSyncParams, reqEditors ...RequestEditorFn) (*GetSyncResponse, error)
 
-	// SyncAppWithBodyWithResponse Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
+	// SyncAppWithBodyWithResponse Poll the repository of a connected app now. Returns when the poll has finished; `getSync` reports the progress of the builds.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/apps/{app}/sync (the `SyncApp` operationId).
 	SyncAppWithBodyWithResponse(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SyncAppResponse, error)
 
-	// SyncAppWithResponse Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
+	// SyncAppWithResponse Poll the repository of a connected app now. Returns when the poll has finished; `getSync` reports the progress of the builds.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/apps/{app}/sync (the `SyncApp` operationId).
 	SyncAppWithResponse(ctx context.Context, app InApp, body SyncAppJSONRequestBody, reqEditors ...RequestEditorFn) (*SyncAppResponse, error)
 
-	// ListAppVariablesWithResponse The variables of the app, without the values of sensitive ones, and which of those that templates read are not set.
+	// ListAppVariablesWithResponse List the variables of the app, without sensitive values, and the variables that templates read and that are not set.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/apps/{app}/variables (the `ListAppVariables` operationId).
 	ListAppVariablesWithResponse(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*ListAppVariablesResponse, error)
 
-	// ChangeAppVariablesWithBodyWithResponse Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+	// ChangeAppVariablesWithBodyWithResponse Set and delete variables of the app. Variables that are left out keep their values. Only components whose templates read a changed variable become behind.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/apps/{app}/variables (the `ChangeAppVariables` operationId).
 	ChangeAppVariablesWithBodyWithResponse(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeAppVariablesResponse, error)
 
-	// ChangeAppVariablesWithResponse Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+	// ChangeAppVariablesWithResponse Set and delete variables of the app. Variables that are left out keep their values. Only components whose templates read a changed variable become behind.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13615,7 +13615,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/apps/{app}/versions (the `UploadAppVersion` operationId).
 	UploadAppVersionWithBodyWithResponse(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadAppVersionResponse, error)
 
-	// ListAuditWithResponse Who changed what, newest first.
+	// ListAuditWithResponse List who changed what, newest first.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13644,21 +13644,21 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	ListCredentialsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListCredentialsResponse, error)
 
-	// CreateCredentialWithBodyWithResponse Keep a token for https:// git remotes, sealed to the control plane's key.
+	// CreateCredentialWithBodyWithResponse Store a token for https:// git remotes, sealed to the control plane's key.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/credentials (the `CreateCredential` operationId).
 	CreateCredentialWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateCredentialResponse, error)
 
-	// CreateCredentialWithResponse Keep a token for https:// git remotes, sealed to the control plane's key.
+	// CreateCredentialWithResponse Store a token for https:// git remotes, sealed to the control plane's key.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/credentials (the `CreateCredential` operationId).
 	CreateCredentialWithResponse(ctx context.Context, body CreateCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateCredentialResponse, error)
 
-	// DeleteCredentialWithResponse Forget a token for git. 409 in_use while a repository that is watched needs it.
+	// DeleteCredentialWithResponse Delete a git token. 409 in_use while a watched repository needs it.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13679,7 +13679,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/credentials/{credential} (the `UpdateCredential` operationId).
 	UpdateCredentialWithResponse(ctx context.Context, credential string, body UpdateCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateCredentialResponse, error)
 
-	// ExplainWithResponse The chain of reasons that leads to a record, the cause first.
+	// ExplainWithResponse Explain a record: the chain of causes that led to it, the first cause first.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13701,7 +13701,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	CreateInstallWithResponse(ctx context.Context, params *CreateInstallParams, body CreateInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateInstallResponse, error)
 
-	// ForgetInstallWithResponse Drop the record of an install of which nothing is left (force drops it whatever is left).
+	// ForgetInstallWithResponse Delete the record of an install that has nothing deployed; force deletes it in any case.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13713,14 +13713,14 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetInstallWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*GetInstallResponse, error)
 
-	// UpdateInstallWithBodyWithResponse Change inputs, the approval rule or allow_destroy. What is left out stays.
+	// UpdateInstallWithBodyWithResponse Change inputs, the approval rule or allow_destroy. Fields that are left out keep their values.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/installs/{install} (the `UpdateInstall` operationId).
 	UpdateInstallWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateInstallResponse, error)
 
-	// UpdateInstallWithResponse Change inputs, the approval rule or allow_destroy. What is left out stays.
+	// UpdateInstallWithResponse Change inputs, the approval rule or allow_destroy. Fields that are left out keep their values.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13741,7 +13741,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/installs/{install}/components/{component}/abandon (the `AbandonState` operationId).
 	AbandonStateWithResponse(ctx context.Context, install InInstall, component InComponent, body AbandonStateJSONRequestBody, reqEditors ...RequestEditorFn) (*AbandonStateResponse, error)
 
-	// FreeStateLockWithResponse Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
+	// FreeStateLockWithResponse Unlock the state that an ended attempt has locked. 409 locked while its attempt may still be running; replaceRunner or a cancel ends that.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13753,63 +13753,63 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	ListStateVersionsWithResponse(ctx context.Context, install InInstall, component InComponent, params *ListStateVersionsParams, reqEditors ...RequestEditorFn) (*ListStateVersionsResponse, error)
 
-	// DismissStateWithBodyWithResponse A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
+	// DismissStateWithBodyWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
 	DismissStateWithBodyWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DismissStateResponse, error)
 
-	// DismissStateWithResponse A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
+	// DismissStateWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
 	DismissStateWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, body DismissStateJSONRequestBody, reqEditors ...RequestEditorFn) (*DismissStateResponse, error)
 
-	// RestoreStateWithBodyWithResponse Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+	// RestoreStateWithBodyWithResponse Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
 	RestoreStateWithBodyWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RestoreStateResponse, error)
 
-	// RestoreStateWithResponse Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+	// RestoreStateWithResponse Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
 	RestoreStateWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody, reqEditors ...RequestEditorFn) (*RestoreStateResponse, error)
 
-	// UnpinInstallWithResponse Follow the newest complete release again. On an install that is not pinned it changes nothing.
+	// UnpinInstallWithResponse Unpin the install, so that it follows the newest complete release. Has no effect on an install that is not pinned.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/installs/{install}/pin (the `UnpinInstall` operationId).
 	UnpinInstallWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*UnpinInstallResponse, error)
 
-	// PinInstallWithBodyWithResponse Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	// PinInstallWithBodyWithResponse Pin the install to a complete release of the app; an earlier release is a rollback. Components that differ become behind, and are planned and approved like any update.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/pin (the `PinInstall` operationId).
 	PinInstallWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PinInstallResponse, error)
 
-	// PinInstallWithResponse Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	// PinInstallWithResponse Pin the install to a complete release of the app; an earlier release is a rollback. Components that differ become behind, and are planned and approved like any update.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/pin (the `PinInstall` operationId).
 	PinInstallWithResponse(ctx context.Context, install InInstall, body PinInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*PinInstallResponse, error)
 
-	// PreviewInstallWithBodyWithResponse What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+	// PreviewInstallWithBodyWithResponse Preview a change of the install: which components become behind or are removed. Nothing is stored. A sensitive input counts as changed.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
 	PreviewInstallWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewInstallResponse, error)
 
-	// PreviewInstallWithResponse What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+	// PreviewInstallWithResponse Preview a change of the install: which components become behind or are removed. Nothing is stored. A sensitive input counts as changed.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13823,98 +13823,98 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
 	RenderTextsWithResponse(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*RenderTextsResponse, error)
 
-	// ListInstallSecretsWithResponse The secrets of the customer, as the install's runner reported them last. The control plane never has a value.
+	// ListInstallSecretsWithResponse List the customer's secrets as the install's runner last reported them. The control plane never has a value.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/installs/{install}/secrets (the `ListInstallSecrets` operationId).
 	ListInstallSecretsWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*ListInstallSecretsResponse, error)
 
-	// CheckInstallSecretsWithResponse Let the runner report the secrets of the install now instead of with its next check.
+	// CheckInstallSecretsWithResponse Make the runner report the secrets of the install now instead of at its next check.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/secrets (the `CheckInstallSecrets` operationId).
 	CheckInstallSecretsWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*CheckInstallSecretsResponse, error)
 
-	// RenderStackWithResponse Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
+	// RenderStackWithResponse Render the stack that the customer creates for the install. Creates a new version if its files differ from the newest version. 422 bad_stack, with the reasons, if it cannot be rendered.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/stack (the `RenderStack` operationId).
 	RenderStackWithResponse(ctx context.Context, install InInstall, params *RenderStackParams, reqEditors ...RequestEditorFn) (*RenderStackResponse, error)
 
-	// GetStackOutputsWithResponse The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
+	// GetStackOutputsWithResponse Get the outputs of the install's stack, and the outputs that templates read and that are not set. 404 if there is no such version.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/installs/{install}/stack-outputs (the `GetStackOutputs` operationId).
 	GetStackOutputsWithResponse(ctx context.Context, install InInstall, params *GetStackOutputsParams, reqEditors ...RequestEditorFn) (*GetStackOutputsResponse, error)
 
-	// SetStackOutputsWithBodyWithResponse Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+	// SetStackOutputsWithBodyWithResponse Set and unset outputs of the install's stack by hand, as a new version. Outputs that are left out keep their values. Only components whose templates read a changed output become behind.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/stack-outputs (the `SetStackOutputs` operationId).
 	SetStackOutputsWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetStackOutputsResponse, error)
 
-	// SetStackOutputsWithResponse Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+	// SetStackOutputsWithResponse Set and unset outputs of the install's stack by hand, as a new version. Outputs that are left out keep their values. Only components whose templates read a changed output become behind.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/stack-outputs (the `SetStackOutputs` operationId).
 	SetStackOutputsWithResponse(ctx context.Context, install InInstall, body SetStackOutputsJSONRequestBody, reqEditors ...RequestEditorFn) (*SetStackOutputsResponse, error)
 
-	// ListStackOutputVersionsWithResponse The versions of the outputs of the install's stack, without the values.
+	// ListStackOutputVersionsWithResponse List the versions of the stack outputs of an install, without the values.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/installs/{install}/stack-outputs/versions (the `ListStackOutputVersions` operationId).
 	ListStackOutputVersionsWithResponse(ctx context.Context, install InInstall, params *ListStackOutputVersionsParams, reqEditors ...RequestEditorFn) (*ListStackOutputVersionsResponse, error)
 
-	// ForgetStackWithBodyWithResponse A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+	// ForgetStackWithBodyWithResponse Record that the stack that reported for the install no longer exists, so that another one can report. 409 no_stack if none has reported.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/stack/forget (the `ForgetStack` operationId).
 	ForgetStackWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ForgetStackResponse, error)
 
-	// ForgetStackWithResponse A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+	// ForgetStackWithResponse Record that the stack that reported for the install no longer exists, so that another one can report. 409 no_stack if none has reported.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/stack/forget (the `ForgetStack` operationId).
 	ForgetStackWithResponse(ctx context.Context, install InInstall, body ForgetStackJSONRequestBody, reqEditors ...RequestEditorFn) (*ForgetStackResponse, error)
 
-	// ListStackVersionsWithResponse The versions of the install's stack, without the files.
+	// ListStackVersionsWithResponse List the versions of the install's stack, without their files.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/installs/{install}/stack/versions (the `ListStackVersions` operationId).
 	ListStackVersionsWithResponse(ctx context.Context, install InInstall, params *ListStackVersionsParams, reqEditors ...RequestEditorFn) (*ListStackVersionsResponse, error)
 
-	// GetStackVersionWithResponse A version of the install's stack with its files. 404 when there is no such version.
+	// GetStackVersionWithResponse Get a version of the install's stack with its files. 404 if there is no such version.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/installs/{install}/stack/versions/{version} (the `GetStackVersion` operationId).
 	GetStackVersionWithResponse(ctx context.Context, install InInstall, version int, reqEditors ...RequestEditorFn) (*GetStackVersionResponse, error)
 
-	// ListStatesWithResponse The newest state version of each component, its lock, and contested versions.
+	// ListStatesWithResponse List the newest state version of each component, its lock, and contested versions.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/installs/{install}/states (the `ListStates` operationId).
 	ListStatesWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*ListStatesResponse, error)
 
-	// CreateWorkflowWithBodyWithResponse Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+	// CreateWorkflowWithBodyWithResponse Request a deploy (also of rejected changes), a teardown of components, a deprovision or an action run. With dry_run, return what would be done and do nothing.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/workflows (the `CreateWorkflow` operationId).
 	CreateWorkflowWithBodyWithResponse(ctx context.Context, install InInstall, params *CreateWorkflowParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWorkflowResponse, error)
 
-	// CreateWorkflowWithResponse Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+	// CreateWorkflowWithResponse Request a deploy (also of rejected changes), a teardown of components, a deprovision or an action run. With dry_run, return what would be done and do nothing.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13926,21 +13926,21 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetJobWithResponse(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*GetJobResponse, error)
 
-	// GetLogsWithResponse The log so far. With the Accept header text/event-stream it follows until the job ends; event ids are attempt/seq.
+	// GetLogsWithResponse Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/jobs/{job}/logs (the `GetLogs` operationId).
 	GetLogsWithResponse(ctx context.Context, job string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*GetLogsResponse, error)
 
-	// GetPlanWithResponse One plan with its report, also one that was never asked about.
+	// GetPlanWithResponse Get one plan with its report, including a plan that needed no approval.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/plans/{plan} (the `GetPlan` operationId).
 	GetPlanWithResponse(ctx context.Context, plan string, reqEditors ...RequestEditorFn) (*GetPlanResponse, error)
 
-	// ListReposWithResponse The git branches that are watched, and for which apps and components.
+	// ListReposWithResponse List the watched git branches, and the apps and components that use them.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13952,7 +13952,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetRepoWithResponse(ctx context.Context, repo string, reqEditors ...RequestEditorFn) (*GetRepoResponse, error)
 
-	// LookAtRepoWithResponse Look at it now. Returns once the look is done.
+	// LookAtRepoWithResponse Poll the repository now. Returns when the poll has finished.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13974,7 +13974,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	CreateRunnerWithResponse(ctx context.Context, body CreateRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRunnerResponse, error)
 
-	// DeleteRunnerWithResponse Forget a runner. 409 in_use while installs name it or it has work in hand.
+	// DeleteRunnerWithResponse Delete a runner. 409 in_use while installs name it or it has running jobs.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13986,42 +13986,42 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetRunnerWithResponse(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*GetRunnerResponse, error)
 
-	// ConfirmRunnerWithBodyWithResponse A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+	// ConfirmRunnerWithBodyWithResponse Confirm that a cloud account, or a machine in it, is the customer's. The registration or phone home that waited for it then takes effect. 404 if no such claim waits.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/runners/{runner}/confirm (the `ConfirmRunner` operationId).
 	ConfirmRunnerWithBodyWithResponse(ctx context.Context, runner InRunner, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConfirmRunnerResponse, error)
 
-	// ConfirmRunnerWithResponse A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+	// ConfirmRunnerWithResponse Confirm that a cloud account, or a machine in it, is the customer's. The registration or phone home that waited for it then takes effect. 404 if no such claim waits.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/runners/{runner}/confirm (the `ConfirmRunner` operationId).
 	ConfirmRunnerWithResponse(ctx context.Context, runner InRunner, body ConfirmRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmRunnerResponse, error)
 
-	// GetRunnerLogsWithResponse The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
+	// GetRunnerLogsWithResponse Get the recent lines of the runner's own log, without those of its jobs. With the Accept header text/event-stream the stream follows the log until the client disconnects; event ids are seq.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/runners/{runner}/logs (the `GetRunnerLogs` operationId).
 	GetRunnerLogsWithResponse(ctx context.Context, runner InRunner, params *GetRunnerLogsParams, reqEditors ...RequestEditorFn) (*GetRunnerLogsResponse, error)
 
-	// CreateRegistrationWithResponse Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
+	// CreateRegistrationWithResponse Create another registration token for a runner that has not registered yet; earlier tokens become void. 409 registered if it has registered.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/runners/{runner}/registration (the `CreateRegistration` operationId).
 	CreateRegistrationWithResponse(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*CreateRegistrationResponse, error)
 
-	// ReplaceRunnerWithBodyWithResponse A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+	// ReplaceRunnerWithBodyWithResponse Record that the runner's machine is gone and that none of its jobs runs any more. Its key becomes void, its attempts are lost and their locks are free; a new machine can register in its place.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/runners/{runner}/replace (the `ReplaceRunner` operationId).
 	ReplaceRunnerWithBodyWithResponse(ctx context.Context, runner InRunner, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceRunnerResponse, error)
 
-	// ReplaceRunnerWithResponse A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+	// ReplaceRunnerWithResponse Record that the runner's machine is gone and that none of its jobs runs any more. Its key becomes void, its attempts are lost and their locks are free; a new machine can register in its place.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14035,7 +14035,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/sealing-key (the `GetSealingKey` operationId).
 	GetSealingKeyWithResponse(ctx context.Context, params *GetSealingKeyParams, reqEditors ...RequestEditorFn) (*GetSealingKeyResponse, error)
 
-	// GetSystemWithResponse How the system itself is; of runners and work, what is this org's.
+	// GetSystemWithResponse Report the state of the control plane, and of this org's runners and work.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14047,21 +14047,21 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	ListTokensWithResponse(ctx context.Context, params *ListTokensParams, reqEditors ...RequestEditorFn) (*ListTokensResponse, error)
 
-	// CreateTokenWithBodyWithResponse A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+	// CreateTokenWithBodyWithResponse Create a token for a person or a program. It can have no more permissions than the caller's. The secret is shown once.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
 	CreateTokenWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
 
-	// CreateTokenWithResponse A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+	// CreateTokenWithResponse Create a token for a person or a program. It can have no more permissions than the caller's. The secret is shown once.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
 	CreateTokenWithResponse(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
 
-	// RevokeTokenWithResponse From now on the token opens nothing. Revoking it again changes nothing.
+	// RevokeTokenWithResponse Revoke a token. Revoking it again has no effect.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14073,21 +14073,21 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	ListWebhooksWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListWebhooksResponse, error)
 
-	// CreateWebhookWithBodyWithResponse Make a webhook, to which git forges deliver pushes. The secret is shown once.
+	// CreateWebhookWithBodyWithResponse Create a webhook for deliveries of git forges. The secret is shown once.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
 	CreateWebhookWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
 
-	// CreateWebhookWithResponse Make a webhook, to which git forges deliver pushes. The secret is shown once.
+	// CreateWebhookWithResponse Create a webhook for deliveries of git forges. The secret is shown once.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
 	CreateWebhookWithResponse(ctx context.Context, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
 
-	// DeleteWebhookWithResponse From now on deliveries to it are refused.
+	// DeleteWebhookWithResponse Delete a webhook. Further deliveries to it are refused.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14099,14 +14099,14 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetWebhookWithResponse(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*GetWebhookResponse, error)
 
-	// RotateWebhookWithBodyWithResponse Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+	// RotateWebhookWithBodyWithResponse Rotate the secret of a webhook. The new one is shown once; the previous one is accepted for 24 more hours.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/webhooks/{webhook}/rotate (the `RotateWebhook` operationId).
 	RotateWebhookWithBodyWithResponse(ctx context.Context, webhook string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateWebhookResponse, error)
 
-	// RotateWebhookWithResponse Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+	// RotateWebhookWithResponse Rotate the secret of a webhook. The new one is shown once; the previous one is accepted for 24 more hours.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14138,49 +14138,49 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	CancelWorkflowWithResponse(ctx context.Context, workflow InWorkflow, body CancelWorkflowJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelWorkflowResponse, error)
 
-	// StreamWorkflowWithResponse Server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. Ends after the last state.
+	// StreamWorkflowWithResponse Stream server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. The stream ends after the final state.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/workflows/{workflow}/events (the `StreamWorkflow` operationId).
 	StreamWorkflowWithResponse(ctx context.Context, workflow InWorkflow, params *StreamWorkflowParams, reqEditors ...RequestEditorFn) (*StreamWorkflowResponse, error)
 
-	// RevokeWorkflowRuleWithResponse Take back the rule of an approver. What it approved and no runner has taken yet is planned and asked about again. 409 no_rule when there is none.
+	// RevokeWorkflowRuleWithResponse Delete the rule of an approver. Plans that it approved and no runner has accepted are planned and sent for approval again. 409 no_rule if there is none.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/workflows/{workflow}/rule (the `RevokeWorkflowRule` operationId).
 	RevokeWorkflowRuleWithResponse(ctx context.Context, workflow InWorkflow, reqEditors ...RequestEditorFn) (*RevokeWorkflowRuleResponse, error)
 
-	// SetWorkflowRuleWithBodyWithResponse Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+	// SetWorkflowRuleWithBodyWithResponse Approve all further plans of a provision or deploy until it ends, as the caller. The rule does not cover destroys, replacements, scripts that no approver has seen for the install, and reports that do not show everything; those still wait for an approval. The caller's permission is checked at each use. 409 workflow_ended, not_covered, own_change, or has_rule if another approver has made one.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/workflows/{workflow}/rule (the `SetWorkflowRule` operationId).
 	SetWorkflowRuleWithBodyWithResponse(ctx context.Context, workflow InWorkflow, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetWorkflowRuleResponse, error)
 
-	// SetWorkflowRuleWithResponse Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+	// SetWorkflowRuleWithResponse Approve all further plans of a provision or deploy until it ends, as the caller. The rule does not cover destroys, replacements, scripts that no approver has seen for the install, and reports that do not show everything; those still wait for an approval. The caller's permission is checked at each use. 409 workflow_ended, not_covered, own_change, or has_rule if another approver has made one.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/workflows/{workflow}/rule (the `SetWorkflowRule` operationId).
 	SetWorkflowRuleWithResponse(ctx context.Context, workflow InWorkflow, body SetWorkflowRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*SetWorkflowRuleResponse, error)
 
-	// RetryStepWithResponse Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
+	// RetryStepWithResponse Retry the group of a failed step from its plan: in the same workflow while it runs, otherwise in a new one. 409 not_retryable if there is nothing to retry.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/retry (the `RetryStep` operationId).
 	RetryStepWithResponse(ctx context.Context, workflow InWorkflow, step InStep, reqEditors ...RequestEditorFn) (*RetryStepResponse, error)
 
-	// SkipStepWithBodyWithResponse Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+	// SkipStepWithBodyWithResponse Skip a step that has not started, with its group. Steps that need its component are skipped too; steps that need its action continue. 409 not_skippable if it has started or ended.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/skip (the `SkipStep` operationId).
 	SkipStepWithBodyWithResponse(ctx context.Context, workflow InWorkflow, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SkipStepResponse, error)
 
-	// SkipStepWithResponse Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+	// SkipStepWithResponse Skip a step that has not started, with its group. Steps that need its component are skipped too; steps that need its action continue. 409 not_skippable if it has started or ended.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19336,7 +19336,7 @@ func (r SkipStepResponse) ContentType() string {
 	return ""
 }
 
-// ChallengeClaimWithBodyWithResponse Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+// ChallengeClaimWithBodyWithResponse Request a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It is valid once, for five minutes.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19349,7 +19349,7 @@ func (c *ClientWithResponses) ChallengeClaimWithBodyWithResponse(ctx context.Con
 	return ParseChallengeClaimResponse(rsp)
 }
 
-// ChallengeClaimWithResponse Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+// ChallengeClaimWithResponse Request a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It is valid once, for five minutes.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19362,7 +19362,7 @@ func (c *ClientWithResponses) ChallengeClaimWithResponse(ctx context.Context, bo
 	return ParseChallengeClaimResponse(rsp)
 }
 
-// PhoneHomeWithBodyWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+// PhoneHomeWithBodyWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19375,7 +19375,7 @@ func (c *ClientWithResponses) PhoneHomeWithBodyWithResponse(ctx context.Context,
 	return ParsePhoneHomeResponse(rsp)
 }
 
-// PhoneHomeWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+// PhoneHomeWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19414,7 +19414,7 @@ func (c *ClientWithResponses) RegisterClaimWithResponse(ctx context.Context, bod
 	return ParseRegisterClaimResponse(rsp)
 }
 
-// HeartbeatWithBodyWithResponse Extends the leases of what runs here, and brings back what to cancel.
+// HeartbeatWithBodyWithResponse Extend the leases of the running attempts, and return which to cancel.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19427,7 +19427,7 @@ func (c *ClientWithResponses) HeartbeatWithBodyWithResponse(ctx context.Context,
 	return ParseHeartbeatResponse(rsp)
 }
 
-// HeartbeatWithResponse Extends the leases of what runs here, and brings back what to cancel.
+// HeartbeatWithResponse Extend the leases of the running attempts, and return which to cancel.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19440,7 +19440,7 @@ func (c *ClientWithResponses) HeartbeatWithResponse(ctx context.Context, body He
 	return ParseHeartbeatResponse(rsp)
 }
 
-// AcceptWithResponse Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer has expired.
+// AcceptWithResponse Accept an offer (runner key). The job's process must not act before this response. 409 if the offer has expired.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19453,7 +19453,7 @@ func (c *ClientWithResponses) AcceptWithResponse(ctx context.Context, job InJob,
 	return ParseAcceptResponse(rsp)
 }
 
-// AppendLogsWithBodyWithResponse Numbered chunks; one that is there already changes nothing (runner key or attempt token).
+// AppendLogsWithBodyWithResponse Append numbered chunks to the job's log (runner key or attempt token). A chunk that is already stored has no effect.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19466,7 +19466,7 @@ func (c *ClientWithResponses) AppendLogsWithBodyWithResponse(ctx context.Context
 	return ParseAppendLogsResponse(rsp)
 }
 
-// AppendLogsWithResponse Numbered chunks; one that is there already changes nothing (runner key or attempt token).
+// AppendLogsWithResponse Append numbered chunks to the job's log (runner key or attempt token). A chunk that is already stored has no effect.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19479,7 +19479,7 @@ func (c *ClientWithResponses) AppendLogsWithResponse(ctx context.Context, job In
 	return ParseAppendLogsResponse(rsp)
 }
 
-// GetModuleCredentialWithBodyWithResponse The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
+// GetModuleCredentialWithBodyWithResponse Get the credential for an address of Terraform modules, images or charts (attempt token of a build of one). The response is empty if there is none.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19492,7 +19492,7 @@ func (c *ClientWithResponses) GetModuleCredentialWithBodyWithResponse(ctx contex
 	return ParseGetModuleCredentialResponse(rsp)
 }
 
-// GetModuleCredentialWithResponse The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
+// GetModuleCredentialWithResponse Get the credential for an address of Terraform modules, images or charts (attempt token of a build of one). The response is empty if there is none.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19505,7 +19505,7 @@ func (c *ClientWithResponses) GetModuleCredentialWithResponse(ctx context.Contex
 	return ParseGetModuleCredentialResponse(rsp)
 }
 
-// PostResultWithBodyWithResponse How the attempt ended (runner key or attempt token). Idempotent.
+// PostResultWithBodyWithResponse Report how the attempt ended (runner key or attempt token). Idempotent.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19518,7 +19518,7 @@ func (c *ClientWithResponses) PostResultWithBodyWithResponse(ctx context.Context
 	return ParsePostResultResponse(rsp)
 }
 
-// PostResultWithResponse How the attempt ended (runner key or attempt token). Idempotent.
+// PostResultWithResponse Report how the attempt ended (runner key or attempt token). Idempotent.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19531,7 +19531,7 @@ func (c *ClientWithResponses) PostResultWithResponse(ctx context.Context, job In
 	return ParsePostResultResponse(rsp)
 }
 
-// GetSpecWithResponse What to do (attempt token).
+// GetSpecWithResponse Get the spec of the job (attempt token).
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19544,7 +19544,7 @@ func (c *ClientWithResponses) GetSpecWithResponse(ctx context.Context, job InJob
 	return ParseGetSpecResponse(rsp)
 }
 
-// GetStateWithResponse The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
+// GetStateWithResponse Get the newest sealed Terraform state of the job's install component, or the version that the job's spec names. 404 if there is none.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19557,7 +19557,7 @@ func (c *ClientWithResponses) GetStateWithResponse(ctx context.Context, job InJo
 	return ParseGetStateResponse(rsp)
 }
 
-// PutStateWithBodyWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
+// PutStateWithBodyWithResponse Store a new version (runner key or attempt token). Repeating the same digest at the same serial has no effect. A version of a superseded attempt, or one that does not follow the newest, is stored as contested and never lost. Only jobs that apply may write states; after a restore from a backup, a plan may store one that follows the newest. 507 if there is no room yet; the runner keeps the version and sends it again.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19570,7 +19570,7 @@ func (c *ClientWithResponses) PutStateWithBodyWithResponse(ctx context.Context, 
 	return ParsePutStateResponse(rsp)
 }
 
-// PutStateWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
+// PutStateWithResponse Store a new version (runner key or attempt token). Repeating the same digest at the same serial has no effect. A version of a superseded attempt, or one that does not follow the newest, is stored as contested and never lost. Only jobs that apply may write states; after a restore from a backup, a plan may store one that follows the newest. 507 if there is no room yet; the runner keeps the version and sends it again.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19594,7 +19594,7 @@ func (c *ClientWithResponses) UnlockStateWithResponse(ctx context.Context, job I
 	return ParseUnlockStateResponse(rsp)
 }
 
-// LockStateWithBodyWithResponse Take the state lock for this attempt. 423 with the holder when another attempt has it.
+// LockStateWithBodyWithResponse Lock the state for this attempt. 423, with the holder, if another attempt holds the lock.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19607,7 +19607,7 @@ func (c *ClientWithResponses) LockStateWithBodyWithResponse(ctx context.Context,
 	return ParseLockStateResponse(rsp)
 }
 
-// LockStateWithResponse Take the state lock for this attempt. 423 with the holder when another attempt has it.
+// LockStateWithResponse Lock the state for this attempt. 423, with the holder, if another attempt holds the lock.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19620,7 +19620,7 @@ func (c *ClientWithResponses) LockStateWithResponse(ctx context.Context, job InJ
 	return ParseLockStateResponse(rsp)
 }
 
-// RotateKeyWithResponse A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
+// RotateKeyWithResponse Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19633,7 +19633,7 @@ func (c *ClientWithResponses) RotateKeyWithResponse(ctx context.Context, reqEdit
 	return ParseRotateKeyResponse(rsp)
 }
 
-// LeaseWithBodyWithResponse Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+// LeaseWithBodyWithResponse Wait for job offers (long poll). An offer that is not accepted in time is offered again, with another attempt number.
 //
 // It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
 // has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
@@ -19651,7 +19651,7 @@ func (c *ClientWithResponses) LeaseWithBodyWithResponse(ctx context.Context, con
 	return ParseLeaseResponse(rsp)
 }
 
-// LeaseWithResponse Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+// LeaseWithResponse Wait for job offers (long poll). An offer that is not accepted in time is offered again, with another attempt number.
 //
 // It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
 // has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
@@ -19669,7 +19669,7 @@ func (c *ClientWithResponses) LeaseWithResponse(ctx context.Context, body LeaseJ
 	return ParseLeaseResponse(rsp)
 }
 
-// AppendRunnerLogsWithBodyWithResponse The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+// AppendRunnerLogsWithBodyWithResponse Append numbered chunks to the runner's own log. A chunk that is already stored has no effect. The control plane keeps the newest few.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19682,7 +19682,7 @@ func (c *ClientWithResponses) AppendRunnerLogsWithBodyWithResponse(ctx context.C
 	return ParseAppendRunnerLogsResponse(rsp)
 }
 
-// AppendRunnerLogsWithResponse The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+// AppendRunnerLogsWithResponse Append numbered chunks to the runner's own log. A chunk that is already stored has no effect. The control plane keeps the newest few.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19695,7 +19695,7 @@ func (c *ClientWithResponses) AppendRunnerLogsWithResponse(ctx context.Context, 
 	return ParseAppendRunnerLogsResponse(rsp)
 }
 
-// RegisterWithBodyWithResponse Trade a single-use registration token (as bearer) for a durable runner key.
+// RegisterWithBodyWithResponse Exchange a single-use registration token (as bearer) for a durable runner key.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19708,7 +19708,7 @@ func (c *ClientWithResponses) RegisterWithBodyWithResponse(ctx context.Context, 
 	return ParseRegisterResponse(rsp)
 }
 
-// RegisterWithResponse Trade a single-use registration token (as bearer) for a durable runner key.
+// RegisterWithResponse Exchange a single-use registration token (as bearer) for a durable runner key.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19721,7 +19721,7 @@ func (c *ClientWithResponses) RegisterWithResponse(ctx context.Context, body Reg
 	return ParseRegisterResponse(rsp)
 }
 
-// ChallengeRegistrationWithBodyWithResponse Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+// ChallengeRegistrationWithBodyWithResponse Request a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). Only the newest nonce is valid, for one registration.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19734,7 +19734,7 @@ func (c *ClientWithResponses) ChallengeRegistrationWithBodyWithResponse(ctx cont
 	return ParseChallengeRegistrationResponse(rsp)
 }
 
-// ChallengeRegistrationWithResponse Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+// ChallengeRegistrationWithResponse Request a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). Only the newest nonce is valid, for one registration.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19747,7 +19747,7 @@ func (c *ClientWithResponses) ChallengeRegistrationWithResponse(ctx context.Cont
 	return ParseChallengeRegistrationResponse(rsp)
 }
 
-// ReportStackOutputsWithBodyWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+// ReportStackOutputsWithBodyWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19760,7 +19760,7 @@ func (c *ClientWithResponses) ReportStackOutputsWithBodyWithResponse(ctx context
 	return ParseReportStackOutputsResponse(rsp)
 }
 
-// ReportStackOutputsWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+// ReportStackOutputsWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19795,7 +19795,7 @@ func (c *ClientWithResponses) GetApprovalWithResponse(ctx context.Context, appro
 	return ParseGetApprovalResponse(rsp)
 }
 
-// RespondApprovalWithBodyWithResponse Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
+// RespondApprovalWithBodyWithResponse Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19808,7 +19808,7 @@ func (c *ClientWithResponses) RespondApprovalWithBodyWithResponse(ctx context.Co
 	return ParseRespondApprovalResponse(rsp)
 }
 
-// RespondApprovalWithResponse Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
+// RespondApprovalWithResponse Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19854,7 +19854,7 @@ func (c *ClientWithResponses) CreateAppWithResponse(ctx context.Context, params 
 	return ParseCreateAppResponse(rsp)
 }
 
-// DeleteAppWithResponse Drop an app with its versions and builds. 409 in_use while it has installs.
+// DeleteAppWithResponse Delete an app with its versions and builds. 409 in_use while it has installs.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19889,7 +19889,7 @@ func (c *ClientWithResponses) ListComponentsWithResponse(ctx context.Context, ap
 	return ParseListComponentsResponse(rsp)
 }
 
-// GetAppConfigWithResponse What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
+// GetAppConfigWithResponse Get what a version of the app declares and a client needs to prompt, complete and run by name. 404 if there is no such version.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19939,7 +19939,7 @@ func (c *ClientWithResponses) GetModuleRefreshWithResponse(ctx context.Context, 
 	return ParseGetModuleRefreshResponse(rsp)
 }
 
-// CancelModuleRefreshWithResponse Cancel a running refresh. It fails once the build runner has stopped, and changes nothing. 409 ended when it is not running.
+// CancelModuleRefreshWithResponse Cancel a running refresh. It fails when the build runner has stopped, and changes nothing. 409 ended if it is not running.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19952,7 +19952,7 @@ func (c *ClientWithResponses) CancelModuleRefreshWithResponse(ctx context.Contex
 	return ParseCancelModuleRefreshResponse(rsp)
 }
 
-// PreviewAppWithBodyWithResponse What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
+// PreviewAppWithBodyWithResponse Preview a sync of this tree (tar+gzip of the repository, or of the app's directory if it has none). Nothing is stored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19965,7 +19965,7 @@ func (c *ClientWithResponses) PreviewAppWithBodyWithResponse(ctx context.Context
 	return ParsePreviewAppResponse(rsp)
 }
 
-// ListReleasesWithResponse The releases of the app, without their components.
+// ListReleasesWithResponse List the releases of the app, without their components.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20002,7 +20002,7 @@ func (c *ClientWithResponses) GetReleaseWithResponse(ctx context.Context, app In
 	return ParseGetReleaseResponse(rsp)
 }
 
-// DiffReleaseWithResponse What an install that goes from another release to this one would get, its config and the code of its components.
+// DiffReleaseWithResponse Compare two releases: what an install that moves from one to the other gets, its config and the code of its components.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20015,7 +20015,7 @@ func (c *ClientWithResponses) DiffReleaseWithResponse(ctx context.Context, app I
 	return ParseDiffReleaseResponse(rsp)
 }
 
-// GetSyncWithResponse How far the app's newest release is, its builds and, if asked for, the installs that follow it.
+// GetSyncWithResponse Get the progress of the app's newest release: its builds and, on request, the installs that follow it.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20028,7 +20028,7 @@ func (c *ClientWithResponses) GetSyncWithResponse(ctx context.Context, app InApp
 	return ParseGetSyncResponse(rsp)
 }
 
-// SyncAppWithBodyWithResponse Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
+// SyncAppWithBodyWithResponse Poll the repository of a connected app now. Returns when the poll has finished; `getSync` reports the progress of the builds.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20041,7 +20041,7 @@ func (c *ClientWithResponses) SyncAppWithBodyWithResponse(ctx context.Context, a
 	return ParseSyncAppResponse(rsp)
 }
 
-// SyncAppWithResponse Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
+// SyncAppWithResponse Poll the repository of a connected app now. Returns when the poll has finished; `getSync` reports the progress of the builds.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20054,7 +20054,7 @@ func (c *ClientWithResponses) SyncAppWithResponse(ctx context.Context, app InApp
 	return ParseSyncAppResponse(rsp)
 }
 
-// ListAppVariablesWithResponse The variables of the app, without the values of sensitive ones, and which of those that templates read are not set.
+// ListAppVariablesWithResponse List the variables of the app, without sensitive values, and the variables that templates read and that are not set.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20067,7 +20067,7 @@ func (c *ClientWithResponses) ListAppVariablesWithResponse(ctx context.Context, 
 	return ParseListAppVariablesResponse(rsp)
 }
 
-// ChangeAppVariablesWithBodyWithResponse Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+// ChangeAppVariablesWithBodyWithResponse Set and delete variables of the app. Variables that are left out keep their values. Only components whose templates read a changed variable become behind.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20080,7 +20080,7 @@ func (c *ClientWithResponses) ChangeAppVariablesWithBodyWithResponse(ctx context
 	return ParseChangeAppVariablesResponse(rsp)
 }
 
-// ChangeAppVariablesWithResponse Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+// ChangeAppVariablesWithResponse Set and delete variables of the app. Variables that are left out keep their values. Only components whose templates read a changed variable become behind.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20117,7 +20117,7 @@ func (c *ClientWithResponses) UploadAppVersionWithBodyWithResponse(ctx context.C
 	return ParseUploadAppVersionResponse(rsp)
 }
 
-// ListAuditWithResponse Who changed what, newest first.
+// ListAuditWithResponse List who changed what, newest first.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20176,7 +20176,7 @@ func (c *ClientWithResponses) ListCredentialsWithResponse(ctx context.Context, r
 	return ParseListCredentialsResponse(rsp)
 }
 
-// CreateCredentialWithBodyWithResponse Keep a token for https:// git remotes, sealed to the control plane's key.
+// CreateCredentialWithBodyWithResponse Store a token for https:// git remotes, sealed to the control plane's key.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20189,7 +20189,7 @@ func (c *ClientWithResponses) CreateCredentialWithBodyWithResponse(ctx context.C
 	return ParseCreateCredentialResponse(rsp)
 }
 
-// CreateCredentialWithResponse Keep a token for https:// git remotes, sealed to the control plane's key.
+// CreateCredentialWithResponse Store a token for https:// git remotes, sealed to the control plane's key.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20202,7 +20202,7 @@ func (c *ClientWithResponses) CreateCredentialWithResponse(ctx context.Context, 
 	return ParseCreateCredentialResponse(rsp)
 }
 
-// DeleteCredentialWithResponse Forget a token for git. 409 in_use while a repository that is watched needs it.
+// DeleteCredentialWithResponse Delete a git token. 409 in_use while a watched repository needs it.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20241,7 +20241,7 @@ func (c *ClientWithResponses) UpdateCredentialWithResponse(ctx context.Context, 
 	return ParseUpdateCredentialResponse(rsp)
 }
 
-// ExplainWithResponse The chain of reasons that leads to a record, the cause first.
+// ExplainWithResponse Explain a record: the chain of causes that led to it, the first cause first.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20287,7 +20287,7 @@ func (c *ClientWithResponses) CreateInstallWithResponse(ctx context.Context, par
 	return ParseCreateInstallResponse(rsp)
 }
 
-// ForgetInstallWithResponse Drop the record of an install of which nothing is left (force drops it whatever is left).
+// ForgetInstallWithResponse Delete the record of an install that has nothing deployed; force deletes it in any case.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20311,7 +20311,7 @@ func (c *ClientWithResponses) GetInstallWithResponse(ctx context.Context, instal
 	return ParseGetInstallResponse(rsp)
 }
 
-// UpdateInstallWithBodyWithResponse Change inputs, the approval rule or allow_destroy. What is left out stays.
+// UpdateInstallWithBodyWithResponse Change inputs, the approval rule or allow_destroy. Fields that are left out keep their values.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20324,7 +20324,7 @@ func (c *ClientWithResponses) UpdateInstallWithBodyWithResponse(ctx context.Cont
 	return ParseUpdateInstallResponse(rsp)
 }
 
-// UpdateInstallWithResponse Change inputs, the approval rule or allow_destroy. What is left out stays.
+// UpdateInstallWithResponse Change inputs, the approval rule or allow_destroy. Fields that are left out keep their values.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20363,7 +20363,7 @@ func (c *ClientWithResponses) AbandonStateWithResponse(ctx context.Context, inst
 	return ParseAbandonStateResponse(rsp)
 }
 
-// FreeStateLockWithResponse Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
+// FreeStateLockWithResponse Unlock the state that an ended attempt has locked. 409 locked while its attempt may still be running; replaceRunner or a cancel ends that.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20387,7 +20387,7 @@ func (c *ClientWithResponses) ListStateVersionsWithResponse(ctx context.Context,
 	return ParseListStateVersionsResponse(rsp)
 }
 
-// DismissStateWithBodyWithResponse A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
+// DismissStateWithBodyWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20400,7 +20400,7 @@ func (c *ClientWithResponses) DismissStateWithBodyWithResponse(ctx context.Conte
 	return ParseDismissStateResponse(rsp)
 }
 
-// DismissStateWithResponse A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
+// DismissStateWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20413,7 +20413,7 @@ func (c *ClientWithResponses) DismissStateWithResponse(ctx context.Context, inst
 	return ParseDismissStateResponse(rsp)
 }
 
-// RestoreStateWithBodyWithResponse Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+// RestoreStateWithBodyWithResponse Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20426,7 +20426,7 @@ func (c *ClientWithResponses) RestoreStateWithBodyWithResponse(ctx context.Conte
 	return ParseRestoreStateResponse(rsp)
 }
 
-// RestoreStateWithResponse Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+// RestoreStateWithResponse Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20439,7 +20439,7 @@ func (c *ClientWithResponses) RestoreStateWithResponse(ctx context.Context, inst
 	return ParseRestoreStateResponse(rsp)
 }
 
-// UnpinInstallWithResponse Follow the newest complete release again. On an install that is not pinned it changes nothing.
+// UnpinInstallWithResponse Unpin the install, so that it follows the newest complete release. Has no effect on an install that is not pinned.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20452,7 +20452,7 @@ func (c *ClientWithResponses) UnpinInstallWithResponse(ctx context.Context, inst
 	return ParseUnpinInstallResponse(rsp)
 }
 
-// PinInstallWithBodyWithResponse Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+// PinInstallWithBodyWithResponse Pin the install to a complete release of the app; an earlier release is a rollback. Components that differ become behind, and are planned and approved like any update.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20465,7 +20465,7 @@ func (c *ClientWithResponses) PinInstallWithBodyWithResponse(ctx context.Context
 	return ParsePinInstallResponse(rsp)
 }
 
-// PinInstallWithResponse Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+// PinInstallWithResponse Pin the install to a complete release of the app; an earlier release is a rollback. Components that differ become behind, and are planned and approved like any update.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20478,7 +20478,7 @@ func (c *ClientWithResponses) PinInstallWithResponse(ctx context.Context, instal
 	return ParsePinInstallResponse(rsp)
 }
 
-// PreviewInstallWithBodyWithResponse What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+// PreviewInstallWithBodyWithResponse Preview a change of the install: which components become behind or are removed. Nothing is stored. A sensitive input counts as changed.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20491,7 +20491,7 @@ func (c *ClientWithResponses) PreviewInstallWithBodyWithResponse(ctx context.Con
 	return ParsePreviewInstallResponse(rsp)
 }
 
-// PreviewInstallWithResponse What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+// PreviewInstallWithResponse Preview a change of the install: which components become behind or are removed. Nothing is stored. A sensitive input counts as changed.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20517,7 +20517,7 @@ func (c *ClientWithResponses) RenderTextsWithResponse(ctx context.Context, insta
 	return ParseRenderTextsResponse(rsp)
 }
 
-// ListInstallSecretsWithResponse The secrets of the customer, as the install's runner reported them last. The control plane never has a value.
+// ListInstallSecretsWithResponse List the customer's secrets as the install's runner last reported them. The control plane never has a value.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20530,7 +20530,7 @@ func (c *ClientWithResponses) ListInstallSecretsWithResponse(ctx context.Context
 	return ParseListInstallSecretsResponse(rsp)
 }
 
-// CheckInstallSecretsWithResponse Let the runner report the secrets of the install now instead of with its next check.
+// CheckInstallSecretsWithResponse Make the runner report the secrets of the install now instead of at its next check.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20543,7 +20543,7 @@ func (c *ClientWithResponses) CheckInstallSecretsWithResponse(ctx context.Contex
 	return ParseCheckInstallSecretsResponse(rsp)
 }
 
-// RenderStackWithResponse Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
+// RenderStackWithResponse Render the stack that the customer creates for the install. Creates a new version if its files differ from the newest version. 422 bad_stack, with the reasons, if it cannot be rendered.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20556,7 +20556,7 @@ func (c *ClientWithResponses) RenderStackWithResponse(ctx context.Context, insta
 	return ParseRenderStackResponse(rsp)
 }
 
-// GetStackOutputsWithResponse The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
+// GetStackOutputsWithResponse Get the outputs of the install's stack, and the outputs that templates read and that are not set. 404 if there is no such version.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20569,7 +20569,7 @@ func (c *ClientWithResponses) GetStackOutputsWithResponse(ctx context.Context, i
 	return ParseGetStackOutputsResponse(rsp)
 }
 
-// SetStackOutputsWithBodyWithResponse Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+// SetStackOutputsWithBodyWithResponse Set and unset outputs of the install's stack by hand, as a new version. Outputs that are left out keep their values. Only components whose templates read a changed output become behind.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20582,7 +20582,7 @@ func (c *ClientWithResponses) SetStackOutputsWithBodyWithResponse(ctx context.Co
 	return ParseSetStackOutputsResponse(rsp)
 }
 
-// SetStackOutputsWithResponse Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+// SetStackOutputsWithResponse Set and unset outputs of the install's stack by hand, as a new version. Outputs that are left out keep their values. Only components whose templates read a changed output become behind.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20595,7 +20595,7 @@ func (c *ClientWithResponses) SetStackOutputsWithResponse(ctx context.Context, i
 	return ParseSetStackOutputsResponse(rsp)
 }
 
-// ListStackOutputVersionsWithResponse The versions of the outputs of the install's stack, without the values.
+// ListStackOutputVersionsWithResponse List the versions of the stack outputs of an install, without the values.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20608,7 +20608,7 @@ func (c *ClientWithResponses) ListStackOutputVersionsWithResponse(ctx context.Co
 	return ParseListStackOutputVersionsResponse(rsp)
 }
 
-// ForgetStackWithBodyWithResponse A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+// ForgetStackWithBodyWithResponse Record that the stack that reported for the install no longer exists, so that another one can report. 409 no_stack if none has reported.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20621,7 +20621,7 @@ func (c *ClientWithResponses) ForgetStackWithBodyWithResponse(ctx context.Contex
 	return ParseForgetStackResponse(rsp)
 }
 
-// ForgetStackWithResponse A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+// ForgetStackWithResponse Record that the stack that reported for the install no longer exists, so that another one can report. 409 no_stack if none has reported.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20634,7 +20634,7 @@ func (c *ClientWithResponses) ForgetStackWithResponse(ctx context.Context, insta
 	return ParseForgetStackResponse(rsp)
 }
 
-// ListStackVersionsWithResponse The versions of the install's stack, without the files.
+// ListStackVersionsWithResponse List the versions of the install's stack, without their files.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20647,7 +20647,7 @@ func (c *ClientWithResponses) ListStackVersionsWithResponse(ctx context.Context,
 	return ParseListStackVersionsResponse(rsp)
 }
 
-// GetStackVersionWithResponse A version of the install's stack with its files. 404 when there is no such version.
+// GetStackVersionWithResponse Get a version of the install's stack with its files. 404 if there is no such version.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20660,7 +20660,7 @@ func (c *ClientWithResponses) GetStackVersionWithResponse(ctx context.Context, i
 	return ParseGetStackVersionResponse(rsp)
 }
 
-// ListStatesWithResponse The newest state version of each component, its lock, and contested versions.
+// ListStatesWithResponse List the newest state version of each component, its lock, and contested versions.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20673,7 +20673,7 @@ func (c *ClientWithResponses) ListStatesWithResponse(ctx context.Context, instal
 	return ParseListStatesResponse(rsp)
 }
 
-// CreateWorkflowWithBodyWithResponse Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+// CreateWorkflowWithBodyWithResponse Request a deploy (also of rejected changes), a teardown of components, a deprovision or an action run. With dry_run, return what would be done and do nothing.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20686,7 +20686,7 @@ func (c *ClientWithResponses) CreateWorkflowWithBodyWithResponse(ctx context.Con
 	return ParseCreateWorkflowResponse(rsp)
 }
 
-// CreateWorkflowWithResponse Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+// CreateWorkflowWithResponse Request a deploy (also of rejected changes), a teardown of components, a deprovision or an action run. With dry_run, return what would be done and do nothing.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20710,7 +20710,7 @@ func (c *ClientWithResponses) GetJobWithResponse(ctx context.Context, job string
 	return ParseGetJobResponse(rsp)
 }
 
-// GetLogsWithResponse The log so far. With the Accept header text/event-stream it follows until the job ends; event ids are attempt/seq.
+// GetLogsWithResponse Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20723,7 +20723,7 @@ func (c *ClientWithResponses) GetLogsWithResponse(ctx context.Context, job strin
 	return ParseGetLogsResponse(rsp)
 }
 
-// GetPlanWithResponse One plan with its report, also one that was never asked about.
+// GetPlanWithResponse Get one plan with its report, including a plan that needed no approval.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20736,7 +20736,7 @@ func (c *ClientWithResponses) GetPlanWithResponse(ctx context.Context, plan stri
 	return ParseGetPlanResponse(rsp)
 }
 
-// ListReposWithResponse The git branches that are watched, and for which apps and components.
+// ListReposWithResponse List the watched git branches, and the apps and components that use them.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20760,7 +20760,7 @@ func (c *ClientWithResponses) GetRepoWithResponse(ctx context.Context, repo stri
 	return ParseGetRepoResponse(rsp)
 }
 
-// LookAtRepoWithResponse Look at it now. Returns once the look is done.
+// LookAtRepoWithResponse Poll the repository now. Returns when the poll has finished.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20806,7 +20806,7 @@ func (c *ClientWithResponses) CreateRunnerWithResponse(ctx context.Context, body
 	return ParseCreateRunnerResponse(rsp)
 }
 
-// DeleteRunnerWithResponse Forget a runner. 409 in_use while installs name it or it has work in hand.
+// DeleteRunnerWithResponse Delete a runner. 409 in_use while installs name it or it has running jobs.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20830,7 +20830,7 @@ func (c *ClientWithResponses) GetRunnerWithResponse(ctx context.Context, runner 
 	return ParseGetRunnerResponse(rsp)
 }
 
-// ConfirmRunnerWithBodyWithResponse A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+// ConfirmRunnerWithBodyWithResponse Confirm that a cloud account, or a machine in it, is the customer's. The registration or phone home that waited for it then takes effect. 404 if no such claim waits.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20843,7 +20843,7 @@ func (c *ClientWithResponses) ConfirmRunnerWithBodyWithResponse(ctx context.Cont
 	return ParseConfirmRunnerResponse(rsp)
 }
 
-// ConfirmRunnerWithResponse A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+// ConfirmRunnerWithResponse Confirm that a cloud account, or a machine in it, is the customer's. The registration or phone home that waited for it then takes effect. 404 if no such claim waits.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20856,7 +20856,7 @@ func (c *ClientWithResponses) ConfirmRunnerWithResponse(ctx context.Context, run
 	return ParseConfirmRunnerResponse(rsp)
 }
 
-// GetRunnerLogsWithResponse The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
+// GetRunnerLogsWithResponse Get the recent lines of the runner's own log, without those of its jobs. With the Accept header text/event-stream the stream follows the log until the client disconnects; event ids are seq.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20869,7 +20869,7 @@ func (c *ClientWithResponses) GetRunnerLogsWithResponse(ctx context.Context, run
 	return ParseGetRunnerLogsResponse(rsp)
 }
 
-// CreateRegistrationWithResponse Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
+// CreateRegistrationWithResponse Create another registration token for a runner that has not registered yet; earlier tokens become void. 409 registered if it has registered.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20882,7 +20882,7 @@ func (c *ClientWithResponses) CreateRegistrationWithResponse(ctx context.Context
 	return ParseCreateRegistrationResponse(rsp)
 }
 
-// ReplaceRunnerWithBodyWithResponse A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+// ReplaceRunnerWithBodyWithResponse Record that the runner's machine is gone and that none of its jobs runs any more. Its key becomes void, its attempts are lost and their locks are free; a new machine can register in its place.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20895,7 +20895,7 @@ func (c *ClientWithResponses) ReplaceRunnerWithBodyWithResponse(ctx context.Cont
 	return ParseReplaceRunnerResponse(rsp)
 }
 
-// ReplaceRunnerWithResponse A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+// ReplaceRunnerWithResponse Record that the runner's machine is gone and that none of its jobs runs any more. Its key becomes void, its attempts are lost and their locks are free; a new machine can register in its place.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20921,7 +20921,7 @@ func (c *ClientWithResponses) GetSealingKeyWithResponse(ctx context.Context, par
 	return ParseGetSealingKeyResponse(rsp)
 }
 
-// GetSystemWithResponse How the system itself is; of runners and work, what is this org's.
+// GetSystemWithResponse Report the state of the control plane, and of this org's runners and work.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20945,7 +20945,7 @@ func (c *ClientWithResponses) ListTokensWithResponse(ctx context.Context, params
 	return ParseListTokensResponse(rsp)
 }
 
-// CreateTokenWithBodyWithResponse A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+// CreateTokenWithBodyWithResponse Create a token for a person or a program. It can have no more permissions than the caller's. The secret is shown once.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20958,7 +20958,7 @@ func (c *ClientWithResponses) CreateTokenWithBodyWithResponse(ctx context.Contex
 	return ParseCreateTokenResponse(rsp)
 }
 
-// CreateTokenWithResponse A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+// CreateTokenWithResponse Create a token for a person or a program. It can have no more permissions than the caller's. The secret is shown once.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20971,7 +20971,7 @@ func (c *ClientWithResponses) CreateTokenWithResponse(ctx context.Context, body 
 	return ParseCreateTokenResponse(rsp)
 }
 
-// RevokeTokenWithResponse From now on the token opens nothing. Revoking it again changes nothing.
+// RevokeTokenWithResponse Revoke a token. Revoking it again has no effect.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20995,7 +20995,7 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, reqE
 	return ParseListWebhooksResponse(rsp)
 }
 
-// CreateWebhookWithBodyWithResponse Make a webhook, to which git forges deliver pushes. The secret is shown once.
+// CreateWebhookWithBodyWithResponse Create a webhook for deliveries of git forges. The secret is shown once.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21008,7 +21008,7 @@ func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Cont
 	return ParseCreateWebhookResponse(rsp)
 }
 
-// CreateWebhookWithResponse Make a webhook, to which git forges deliver pushes. The secret is shown once.
+// CreateWebhookWithResponse Create a webhook for deliveries of git forges. The secret is shown once.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21021,7 +21021,7 @@ func (c *ClientWithResponses) CreateWebhookWithResponse(ctx context.Context, bod
 	return ParseCreateWebhookResponse(rsp)
 }
 
-// DeleteWebhookWithResponse From now on deliveries to it are refused.
+// DeleteWebhookWithResponse Delete a webhook. Further deliveries to it are refused.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21045,7 +21045,7 @@ func (c *ClientWithResponses) GetWebhookWithResponse(ctx context.Context, webhoo
 	return ParseGetWebhookResponse(rsp)
 }
 
-// RotateWebhookWithBodyWithResponse Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+// RotateWebhookWithBodyWithResponse Rotate the secret of a webhook. The new one is shown once; the previous one is accepted for 24 more hours.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21058,7 +21058,7 @@ func (c *ClientWithResponses) RotateWebhookWithBodyWithResponse(ctx context.Cont
 	return ParseRotateWebhookResponse(rsp)
 }
 
-// RotateWebhookWithResponse Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+// RotateWebhookWithResponse Rotate the secret of a webhook. The new one is shown once; the previous one is accepted for 24 more hours.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21126,7 +21126,7 @@ func (c *ClientWithResponses) CancelWorkflowWithResponse(ctx context.Context, wo
 	return ParseCancelWorkflowResponse(rsp)
 }
 
-// StreamWorkflowWithResponse Server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. Ends after the last state.
+// StreamWorkflowWithResponse Stream server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. The stream ends after the final state.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21139,7 +21139,7 @@ func (c *ClientWithResponses) StreamWorkflowWithResponse(ctx context.Context, wo
 	return ParseStreamWorkflowResponse(rsp)
 }
 
-// RevokeWorkflowRuleWithResponse Take back the rule of an approver. What it approved and no runner has taken yet is planned and asked about again. 409 no_rule when there is none.
+// RevokeWorkflowRuleWithResponse Delete the rule of an approver. Plans that it approved and no runner has accepted are planned and sent for approval again. 409 no_rule if there is none.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21152,7 +21152,7 @@ func (c *ClientWithResponses) RevokeWorkflowRuleWithResponse(ctx context.Context
 	return ParseRevokeWorkflowRuleResponse(rsp)
 }
 
-// SetWorkflowRuleWithBodyWithResponse Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+// SetWorkflowRuleWithBodyWithResponse Approve all further plans of a provision or deploy until it ends, as the caller. The rule does not cover destroys, replacements, scripts that no approver has seen for the install, and reports that do not show everything; those still wait for an approval. The caller's permission is checked at each use. 409 workflow_ended, not_covered, own_change, or has_rule if another approver has made one.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21165,7 +21165,7 @@ func (c *ClientWithResponses) SetWorkflowRuleWithBodyWithResponse(ctx context.Co
 	return ParseSetWorkflowRuleResponse(rsp)
 }
 
-// SetWorkflowRuleWithResponse Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+// SetWorkflowRuleWithResponse Approve all further plans of a provision or deploy until it ends, as the caller. The rule does not cover destroys, replacements, scripts that no approver has seen for the install, and reports that do not show everything; those still wait for an approval. The caller's permission is checked at each use. 409 workflow_ended, not_covered, own_change, or has_rule if another approver has made one.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21178,7 +21178,7 @@ func (c *ClientWithResponses) SetWorkflowRuleWithResponse(ctx context.Context, w
 	return ParseSetWorkflowRuleResponse(rsp)
 }
 
-// RetryStepWithResponse Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
+// RetryStepWithResponse Retry the group of a failed step from its plan: in the same workflow while it runs, otherwise in a new one. 409 not_retryable if there is nothing to retry.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21191,7 +21191,7 @@ func (c *ClientWithResponses) RetryStepWithResponse(ctx context.Context, workflo
 	return ParseRetryStepResponse(rsp)
 }
 
-// SkipStepWithBodyWithResponse Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+// SkipStepWithBodyWithResponse Skip a step that has not started, with its group. Steps that need its component are skipped too; steps that need its action continue. 409 not_skippable if it has started or ended.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21204,7 +21204,7 @@ func (c *ClientWithResponses) SkipStepWithBodyWithResponse(ctx context.Context, 
 	return ParseSkipStepResponse(rsp)
 }
 
-// SkipStepWithResponse Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+// SkipStepWithResponse Skip a step that has not started, with its group. Steps that need its component are skipped too; steps that need its action continue. 409 not_skippable if it has started or ended.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -26,7 +26,7 @@ type ServerInterface interface {
 
 	// (GET /v1/approvals/{approval})
 	GetApproval(w http.ResponseWriter, r *http.Request, approval InApproval)
-	// RespondApproval Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
+	// RespondApproval Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 	// (POST /v1/approvals/{approval}/response)
 	RespondApproval(w http.ResponseWriter, r *http.Request, approval InApproval)
 
@@ -35,7 +35,7 @@ type ServerInterface interface {
 
 	// (POST /v1/apps)
 	CreateApp(w http.ResponseWriter, r *http.Request, params CreateAppParams)
-	// DeleteApp Drop an app with its versions and builds. 409 in_use while it has installs.
+	// DeleteApp Delete an app with its versions and builds. 409 in_use while it has installs.
 	// (DELETE /v1/apps/{app})
 	DeleteApp(w http.ResponseWriter, r *http.Request, app InApp)
 
@@ -44,7 +44,7 @@ type ServerInterface interface {
 
 	// (GET /v1/apps/{app}/components)
 	ListComponents(w http.ResponseWriter, r *http.Request, app InApp)
-	// GetAppConfig What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
+	// GetAppConfig Get what a version of the app declares and a client needs to prompt, complete and run by name. 404 if there is no such version.
 	// (GET /v1/apps/{app}/config)
 	GetAppConfig(w http.ResponseWriter, r *http.Request, app InApp, params GetAppConfigParams)
 	// CreateModuleRefresh Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
@@ -53,13 +53,13 @@ type ServerInterface interface {
 
 	// (GET /v1/apps/{app}/module-refreshes/{refresh})
 	GetModuleRefresh(w http.ResponseWriter, r *http.Request, app InApp, refresh string)
-	// CancelModuleRefresh Cancel a running refresh. It fails once the build runner has stopped, and changes nothing. 409 ended when it is not running.
+	// CancelModuleRefresh Cancel a running refresh. It fails when the build runner has stopped, and changes nothing. 409 ended if it is not running.
 	// (POST /v1/apps/{app}/module-refreshes/{refresh}/cancel)
 	CancelModuleRefresh(w http.ResponseWriter, r *http.Request, app InApp, refresh string)
-	// PreviewApp What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
+	// PreviewApp Preview a sync of this tree (tar+gzip of the repository, or of the app's directory if it has none). Nothing is stored.
 	// (POST /v1/apps/{app}/preview)
 	PreviewApp(w http.ResponseWriter, r *http.Request, app InApp, params PreviewAppParams)
-	// ListReleases The releases of the app, without their components.
+	// ListReleases List the releases of the app, without their components.
 	// (GET /v1/apps/{app}/releases)
 	ListReleases(w http.ResponseWriter, r *http.Request, app InApp, params ListReleasesParams)
 	// CreatePartialRelease Release what could be built of the newest release, which is incomplete. A component that could not be built keeps the code and the config of the newest complete release, or is left out when it is in none. 409 complete, building, nothing_new, no_release or sandbox when there is nothing to release.
@@ -68,19 +68,19 @@ type ServerInterface interface {
 
 	// (GET /v1/apps/{app}/releases/{release})
 	GetRelease(w http.ResponseWriter, r *http.Request, app InApp, release InRelease)
-	// DiffRelease What an install that goes from another release to this one would get, its config and the code of its components.
+	// DiffRelease Compare two releases: what an install that moves from one to the other gets, its config and the code of its components.
 	// (GET /v1/apps/{app}/releases/{release}/diff)
 	DiffRelease(w http.ResponseWriter, r *http.Request, app InApp, release InRelease, params DiffReleaseParams)
-	// GetSync How far the app's newest release is, its builds and, if asked for, the installs that follow it.
+	// GetSync Get the progress of the app's newest release: its builds and, on request, the installs that follow it.
 	// (GET /v1/apps/{app}/sync)
 	GetSync(w http.ResponseWriter, r *http.Request, app InApp, params GetSyncParams)
-	// SyncApp Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
+	// SyncApp Poll the repository of a connected app now. Returns when the poll has finished; `getSync` reports the progress of the builds.
 	// (POST /v1/apps/{app}/sync)
 	SyncApp(w http.ResponseWriter, r *http.Request, app InApp)
-	// ListAppVariables The variables of the app, without the values of sensitive ones, and which of those that templates read are not set.
+	// ListAppVariables List the variables of the app, without sensitive values, and the variables that templates read and that are not set.
 	// (GET /v1/apps/{app}/variables)
 	ListAppVariables(w http.ResponseWriter, r *http.Request, app InApp)
-	// ChangeAppVariables Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+	// ChangeAppVariables Set and delete variables of the app. Variables that are left out keep their values. Only components whose templates read a changed variable become behind.
 	// (PATCH /v1/apps/{app}/variables)
 	ChangeAppVariables(w http.ResponseWriter, r *http.Request, app InApp)
 
@@ -89,7 +89,7 @@ type ServerInterface interface {
 	// UploadAppVersion Upload the directory of an app that has no repository, as tar+gzip.
 	// (POST /v1/apps/{app}/versions)
 	UploadAppVersion(w http.ResponseWriter, r *http.Request, app InApp)
-	// ListAudit Who changed what, newest first.
+	// ListAudit List who changed what, newest first.
 	// (GET /v1/audit)
 	ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams)
 
@@ -104,16 +104,16 @@ type ServerInterface interface {
 
 	// (GET /v1/credentials)
 	ListCredentials(w http.ResponseWriter, r *http.Request)
-	// CreateCredential Keep a token for https:// git remotes, sealed to the control plane's key.
+	// CreateCredential Store a token for https:// git remotes, sealed to the control plane's key.
 	// (POST /v1/credentials)
 	CreateCredential(w http.ResponseWriter, r *http.Request)
-	// DeleteCredential Forget a token for git. 409 in_use while a repository that is watched needs it.
+	// DeleteCredential Delete a git token. 409 in_use while a watched repository needs it.
 	// (DELETE /v1/credentials/{credential})
 	DeleteCredential(w http.ResponseWriter, r *http.Request, credential string)
 	// UpdateCredential Change the repositories that a credential may be used for.
 	// (PATCH /v1/credentials/{credential})
 	UpdateCredential(w http.ResponseWriter, r *http.Request, credential string)
-	// Explain The chain of reasons that leads to a record, the cause first.
+	// Explain Explain a record: the chain of causes that led to it, the first cause first.
 	// (GET /v1/explain/{kind}/{id})
 	Explain(w http.ResponseWriter, r *http.Request, kind ExplainParamsKind, id string)
 
@@ -122,91 +122,91 @@ type ServerInterface interface {
 
 	// (POST /v1/installs)
 	CreateInstall(w http.ResponseWriter, r *http.Request, params CreateInstallParams)
-	// ForgetInstall Drop the record of an install of which nothing is left (force drops it whatever is left).
+	// ForgetInstall Delete the record of an install that has nothing deployed; force deletes it in any case.
 	// (DELETE /v1/installs/{install})
 	ForgetInstall(w http.ResponseWriter, r *http.Request, install InInstall, params ForgetInstallParams)
 
 	// (GET /v1/installs/{install})
 	GetInstall(w http.ResponseWriter, r *http.Request, install InInstall)
-	// UpdateInstall Change inputs, the approval rule or allow_destroy. What is left out stays.
+	// UpdateInstall Change inputs, the approval rule or allow_destroy. Fields that are left out keep their values.
 	// (PATCH /v1/installs/{install})
 	UpdateInstall(w http.ResponseWriter, r *http.Request, install InInstall)
 	// AbandonState A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
 	// (POST /v1/installs/{install}/components/{component}/abandon)
 	AbandonState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent)
-	// FreeStateLock Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
+	// FreeStateLock Unlock the state that an ended attempt has locked. 409 locked while its attempt may still be running; replaceRunner or a cancel ends that.
 	// (DELETE /v1/installs/{install}/components/{component}/lock)
 	FreeStateLock(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, params FreeStateLockParams)
 
 	// (GET /v1/installs/{install}/components/{component}/states)
 	ListStateVersions(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, params ListStateVersionsParams)
-	// DismissState A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
+	// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/dismiss)
 	DismissState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, version InStateVersion)
-	// RestoreState Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+	// RestoreState Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/restore)
 	RestoreState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, version InStateVersion, params RestoreStateParams)
-	// UnpinInstall Follow the newest complete release again. On an install that is not pinned it changes nothing.
+	// UnpinInstall Unpin the install, so that it follows the newest complete release. Has no effect on an install that is not pinned.
 	// (DELETE /v1/installs/{install}/pin)
 	UnpinInstall(w http.ResponseWriter, r *http.Request, install InInstall)
-	// PinInstall Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	// PinInstall Pin the install to a complete release of the app; an earlier release is a rollback. Components that differ become behind, and are planned and approved like any update.
 	// (POST /v1/installs/{install}/pin)
 	PinInstall(w http.ResponseWriter, r *http.Request, install InInstall)
-	// PreviewInstall What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+	// PreviewInstall Preview a change of the install: which components become behind or are removed. Nothing is stored. A sensitive input counts as changed.
 	// (POST /v1/installs/{install}/preview)
 	PreviewInstall(w http.ResponseWriter, r *http.Request, install InInstall)
 	// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
 	// (GET /v1/installs/{install}/rendered)
 	RenderTexts(w http.ResponseWriter, r *http.Request, install InInstall, params RenderTextsParams)
-	// ListInstallSecrets The secrets of the customer, as the install's runner reported them last. The control plane never has a value.
+	// ListInstallSecrets List the customer's secrets as the install's runner last reported them. The control plane never has a value.
 	// (GET /v1/installs/{install}/secrets)
 	ListInstallSecrets(w http.ResponseWriter, r *http.Request, install InInstall)
-	// CheckInstallSecrets Let the runner report the secrets of the install now instead of with its next check.
+	// CheckInstallSecrets Make the runner report the secrets of the install now instead of at its next check.
 	// (POST /v1/installs/{install}/secrets)
 	CheckInstallSecrets(w http.ResponseWriter, r *http.Request, install InInstall)
-	// RenderStack Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
+	// RenderStack Render the stack that the customer creates for the install. Creates a new version if its files differ from the newest version. 422 bad_stack, with the reasons, if it cannot be rendered.
 	// (POST /v1/installs/{install}/stack)
 	RenderStack(w http.ResponseWriter, r *http.Request, install InInstall, params RenderStackParams)
-	// GetStackOutputs The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
+	// GetStackOutputs Get the outputs of the install's stack, and the outputs that templates read and that are not set. 404 if there is no such version.
 	// (GET /v1/installs/{install}/stack-outputs)
 	GetStackOutputs(w http.ResponseWriter, r *http.Request, install InInstall, params GetStackOutputsParams)
-	// SetStackOutputs Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+	// SetStackOutputs Set and unset outputs of the install's stack by hand, as a new version. Outputs that are left out keep their values. Only components whose templates read a changed output become behind.
 	// (POST /v1/installs/{install}/stack-outputs)
 	SetStackOutputs(w http.ResponseWriter, r *http.Request, install InInstall)
-	// ListStackOutputVersions The versions of the outputs of the install's stack, without the values.
+	// ListStackOutputVersions List the versions of the stack outputs of an install, without the values.
 	// (GET /v1/installs/{install}/stack-outputs/versions)
 	ListStackOutputVersions(w http.ResponseWriter, r *http.Request, install InInstall, params ListStackOutputVersionsParams)
-	// ForgetStack A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+	// ForgetStack Record that the stack that reported for the install no longer exists, so that another one can report. 409 no_stack if none has reported.
 	// (POST /v1/installs/{install}/stack/forget)
 	ForgetStack(w http.ResponseWriter, r *http.Request, install InInstall)
-	// ListStackVersions The versions of the install's stack, without the files.
+	// ListStackVersions List the versions of the install's stack, without their files.
 	// (GET /v1/installs/{install}/stack/versions)
 	ListStackVersions(w http.ResponseWriter, r *http.Request, install InInstall, params ListStackVersionsParams)
-	// GetStackVersion A version of the install's stack with its files. 404 when there is no such version.
+	// GetStackVersion Get a version of the install's stack with its files. 404 if there is no such version.
 	// (GET /v1/installs/{install}/stack/versions/{version})
 	GetStackVersion(w http.ResponseWriter, r *http.Request, install InInstall, version int)
-	// ListStates The newest state version of each component, its lock, and contested versions.
+	// ListStates List the newest state version of each component, its lock, and contested versions.
 	// (GET /v1/installs/{install}/states)
 	ListStates(w http.ResponseWriter, r *http.Request, install InInstall)
-	// CreateWorkflow Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+	// CreateWorkflow Request a deploy (also of rejected changes), a teardown of components, a deprovision or an action run. With dry_run, return what would be done and do nothing.
 	// (POST /v1/installs/{install}/workflows)
 	CreateWorkflow(w http.ResponseWriter, r *http.Request, install InInstall, params CreateWorkflowParams)
 
 	// (GET /v1/jobs/{job})
 	GetJob(w http.ResponseWriter, r *http.Request, job string)
-	// GetLogs The log so far. With the Accept header text/event-stream it follows until the job ends; event ids are attempt/seq.
+	// GetLogs Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
 	// (GET /v1/jobs/{job}/logs)
 	GetLogs(w http.ResponseWriter, r *http.Request, job string, params GetLogsParams)
-	// GetPlan One plan with its report, also one that was never asked about.
+	// GetPlan Get one plan with its report, including a plan that needed no approval.
 	// (GET /v1/plans/{plan})
 	GetPlan(w http.ResponseWriter, r *http.Request, plan string)
-	// ListRepos The git branches that are watched, and for which apps and components.
+	// ListRepos List the watched git branches, and the apps and components that use them.
 	// (GET /v1/repos)
 	ListRepos(w http.ResponseWriter, r *http.Request, params ListReposParams)
 
 	// (GET /v1/repos/{repo})
 	GetRepo(w http.ResponseWriter, r *http.Request, repo string)
-	// LookAtRepo Look at it now. Returns once the look is done.
+	// LookAtRepo Poll the repository now. Returns when the poll has finished.
 	// (POST /v1/repos/{repo}/look)
 	LookAtRepo(w http.ResponseWriter, r *http.Request, repo string)
 
@@ -215,52 +215,52 @@ type ServerInterface interface {
 
 	// (POST /v1/runners)
 	CreateRunner(w http.ResponseWriter, r *http.Request)
-	// DeleteRunner Forget a runner. 409 in_use while installs name it or it has work in hand.
+	// DeleteRunner Delete a runner. 409 in_use while installs name it or it has running jobs.
 	// (DELETE /v1/runners/{runner})
 	DeleteRunner(w http.ResponseWriter, r *http.Request, runner InRunner)
 
 	// (GET /v1/runners/{runner})
 	GetRunner(w http.ResponseWriter, r *http.Request, runner InRunner)
-	// ConfirmRunner A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+	// ConfirmRunner Confirm that a cloud account, or a machine in it, is the customer's. The registration or phone home that waited for it then takes effect. 404 if no such claim waits.
 	// (POST /v1/runners/{runner}/confirm)
 	ConfirmRunner(w http.ResponseWriter, r *http.Request, runner InRunner)
-	// GetRunnerLogs The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
+	// GetRunnerLogs Get the recent lines of the runner's own log, without those of its jobs. With the Accept header text/event-stream the stream follows the log until the client disconnects; event ids are seq.
 	// (GET /v1/runners/{runner}/logs)
 	GetRunnerLogs(w http.ResponseWriter, r *http.Request, runner InRunner, params GetRunnerLogsParams)
-	// CreateRegistration Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
+	// CreateRegistration Create another registration token for a runner that has not registered yet; earlier tokens become void. 409 registered if it has registered.
 	// (POST /v1/runners/{runner}/registration)
 	CreateRegistration(w http.ResponseWriter, r *http.Request, runner InRunner)
-	// ReplaceRunner A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+	// ReplaceRunner Record that the runner's machine is gone and that none of its jobs runs any more. Its key becomes void, its attempts are lost and their locks are free; a new machine can register in its place.
 	// (POST /v1/runners/{runner}/replace)
 	ReplaceRunner(w http.ResponseWriter, r *http.Request, runner InRunner)
 	// GetSealingKey The age recipient to which a client seals what only the control plane (or later the install) may read.
 	// (GET /v1/sealing-key)
 	GetSealingKey(w http.ResponseWriter, r *http.Request, params GetSealingKeyParams)
-	// GetSystem How the system itself is; of runners and work, what is this org's.
+	// GetSystem Report the state of the control plane, and of this org's runners and work.
 	// (GET /v1/system)
 	GetSystem(w http.ResponseWriter, r *http.Request)
 
 	// (GET /v1/tokens)
 	ListTokens(w http.ResponseWriter, r *http.Request, params ListTokensParams)
-	// CreateToken A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+	// CreateToken Create a token for a person or a program. It can have no more permissions than the caller's. The secret is shown once.
 	// (POST /v1/tokens)
 	CreateToken(w http.ResponseWriter, r *http.Request)
-	// RevokeToken From now on the token opens nothing. Revoking it again changes nothing.
+	// RevokeToken Revoke a token. Revoking it again has no effect.
 	// (DELETE /v1/tokens/{token})
 	RevokeToken(w http.ResponseWriter, r *http.Request, token string)
 
 	// (GET /v1/webhooks)
 	ListWebhooks(w http.ResponseWriter, r *http.Request)
-	// CreateWebhook Make a webhook, to which git forges deliver pushes. The secret is shown once.
+	// CreateWebhook Create a webhook for deliveries of git forges. The secret is shown once.
 	// (POST /v1/webhooks)
 	CreateWebhook(w http.ResponseWriter, r *http.Request)
-	// DeleteWebhook From now on deliveries to it are refused.
+	// DeleteWebhook Delete a webhook. Further deliveries to it are refused.
 	// (DELETE /v1/webhooks/{webhook})
 	DeleteWebhook(w http.ResponseWriter, r *http.Request, webhook string)
 
 	// (GET /v1/webhooks/{webhook})
 	GetWebhook(w http.ResponseWriter, r *http.Request, webhook string)
-	// RotateWebhook Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+	// RotateWebhook Rotate the secret of a webhook. The new one is shown once; the previous one is accepted for 24 more hours.
 	// (POST /v1/webhooks/{webhook}/rotate)
 	RotateWebhook(w http.ResponseWriter, r *http.Request, webhook string)
 
@@ -275,19 +275,19 @@ type ServerInterface interface {
 
 	// (POST /v1/workflows/{workflow}/cancel)
 	CancelWorkflow(w http.ResponseWriter, r *http.Request, workflow InWorkflow)
-	// StreamWorkflow Server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. Ends after the last state.
+	// StreamWorkflow Stream server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. The stream ends after the final state.
 	// (GET /v1/workflows/{workflow}/events)
 	StreamWorkflow(w http.ResponseWriter, r *http.Request, workflow InWorkflow, params StreamWorkflowParams)
-	// RevokeWorkflowRule Take back the rule of an approver. What it approved and no runner has taken yet is planned and asked about again. 409 no_rule when there is none.
+	// RevokeWorkflowRule Delete the rule of an approver. Plans that it approved and no runner has accepted are planned and sent for approval again. 409 no_rule if there is none.
 	// (DELETE /v1/workflows/{workflow}/rule)
 	RevokeWorkflowRule(w http.ResponseWriter, r *http.Request, workflow InWorkflow)
-	// SetWorkflowRule Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+	// SetWorkflowRule Approve all further plans of a provision or deploy until it ends, as the caller. The rule does not cover destroys, replacements, scripts that no approver has seen for the install, and reports that do not show everything; those still wait for an approval. The caller's permission is checked at each use. 409 workflow_ended, not_covered, own_change, or has_rule if another approver has made one.
 	// (POST /v1/workflows/{workflow}/rule)
 	SetWorkflowRule(w http.ResponseWriter, r *http.Request, workflow InWorkflow)
-	// RetryStep Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
+	// RetryStep Retry the group of a failed step from its plan: in the same workflow while it runs, otherwise in a new one. 409 not_retryable if there is nothing to retry.
 	// (POST /v1/workflows/{workflow}/steps/{step}/retry)
 	RetryStep(w http.ResponseWriter, r *http.Request, workflow InWorkflow, step InStep)
-	// SkipStep Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+	// SkipStep Skip a step that has not started, with its group. Steps that need its component are skipped too; steps that need its action continue. 409 not_skippable if it has started or ended.
 	// (POST /v1/workflows/{workflow}/steps/{step}/skip)
 	SkipStep(w http.ResponseWriter, r *http.Request, workflow InWorkflow, step InStep)
 }
@@ -7461,7 +7461,7 @@ type StrictServerInterface interface {
 
 	// (GET /v1/approvals/{approval})
 	GetApproval(ctx context.Context, request GetApprovalRequestObject) (GetApprovalResponseObject, error)
-	// RespondApproval Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
+	// RespondApproval Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 	// (POST /v1/approvals/{approval}/response)
 	RespondApproval(ctx context.Context, request RespondApprovalRequestObject) (RespondApprovalResponseObject, error)
 
@@ -7470,7 +7470,7 @@ type StrictServerInterface interface {
 
 	// (POST /v1/apps)
 	CreateApp(ctx context.Context, request CreateAppRequestObject) (CreateAppResponseObject, error)
-	// DeleteApp Drop an app with its versions and builds. 409 in_use while it has installs.
+	// DeleteApp Delete an app with its versions and builds. 409 in_use while it has installs.
 	// (DELETE /v1/apps/{app})
 	DeleteApp(ctx context.Context, request DeleteAppRequestObject) (DeleteAppResponseObject, error)
 
@@ -7479,7 +7479,7 @@ type StrictServerInterface interface {
 
 	// (GET /v1/apps/{app}/components)
 	ListComponents(ctx context.Context, request ListComponentsRequestObject) (ListComponentsResponseObject, error)
-	// GetAppConfig What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
+	// GetAppConfig Get what a version of the app declares and a client needs to prompt, complete and run by name. 404 if there is no such version.
 	// (GET /v1/apps/{app}/config)
 	GetAppConfig(ctx context.Context, request GetAppConfigRequestObject) (GetAppConfigResponseObject, error)
 	// CreateModuleRefresh Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
@@ -7488,13 +7488,13 @@ type StrictServerInterface interface {
 
 	// (GET /v1/apps/{app}/module-refreshes/{refresh})
 	GetModuleRefresh(ctx context.Context, request GetModuleRefreshRequestObject) (GetModuleRefreshResponseObject, error)
-	// CancelModuleRefresh Cancel a running refresh. It fails once the build runner has stopped, and changes nothing. 409 ended when it is not running.
+	// CancelModuleRefresh Cancel a running refresh. It fails when the build runner has stopped, and changes nothing. 409 ended if it is not running.
 	// (POST /v1/apps/{app}/module-refreshes/{refresh}/cancel)
 	CancelModuleRefresh(ctx context.Context, request CancelModuleRefreshRequestObject) (CancelModuleRefreshResponseObject, error)
-	// PreviewApp What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
+	// PreviewApp Preview a sync of this tree (tar+gzip of the repository, or of the app's directory if it has none). Nothing is stored.
 	// (POST /v1/apps/{app}/preview)
 	PreviewApp(ctx context.Context, request PreviewAppRequestObject) (PreviewAppResponseObject, error)
-	// ListReleases The releases of the app, without their components.
+	// ListReleases List the releases of the app, without their components.
 	// (GET /v1/apps/{app}/releases)
 	ListReleases(ctx context.Context, request ListReleasesRequestObject) (ListReleasesResponseObject, error)
 	// CreatePartialRelease Release what could be built of the newest release, which is incomplete. A component that could not be built keeps the code and the config of the newest complete release, or is left out when it is in none. 409 complete, building, nothing_new, no_release or sandbox when there is nothing to release.
@@ -7503,19 +7503,19 @@ type StrictServerInterface interface {
 
 	// (GET /v1/apps/{app}/releases/{release})
 	GetRelease(ctx context.Context, request GetReleaseRequestObject) (GetReleaseResponseObject, error)
-	// DiffRelease What an install that goes from another release to this one would get, its config and the code of its components.
+	// DiffRelease Compare two releases: what an install that moves from one to the other gets, its config and the code of its components.
 	// (GET /v1/apps/{app}/releases/{release}/diff)
 	DiffRelease(ctx context.Context, request DiffReleaseRequestObject) (DiffReleaseResponseObject, error)
-	// GetSync How far the app's newest release is, its builds and, if asked for, the installs that follow it.
+	// GetSync Get the progress of the app's newest release: its builds and, on request, the installs that follow it.
 	// (GET /v1/apps/{app}/sync)
 	GetSync(ctx context.Context, request GetSyncRequestObject) (GetSyncResponseObject, error)
-	// SyncApp Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
+	// SyncApp Poll the repository of a connected app now. Returns when the poll has finished; `getSync` reports the progress of the builds.
 	// (POST /v1/apps/{app}/sync)
 	SyncApp(ctx context.Context, request SyncAppRequestObject) (SyncAppResponseObject, error)
-	// ListAppVariables The variables of the app, without the values of sensitive ones, and which of those that templates read are not set.
+	// ListAppVariables List the variables of the app, without sensitive values, and the variables that templates read and that are not set.
 	// (GET /v1/apps/{app}/variables)
 	ListAppVariables(ctx context.Context, request ListAppVariablesRequestObject) (ListAppVariablesResponseObject, error)
-	// ChangeAppVariables Set and delete variables of the app. What is left out stays. Only components whose templates read a changed variable become behind.
+	// ChangeAppVariables Set and delete variables of the app. Variables that are left out keep their values. Only components whose templates read a changed variable become behind.
 	// (PATCH /v1/apps/{app}/variables)
 	ChangeAppVariables(ctx context.Context, request ChangeAppVariablesRequestObject) (ChangeAppVariablesResponseObject, error)
 
@@ -7524,7 +7524,7 @@ type StrictServerInterface interface {
 	// UploadAppVersion Upload the directory of an app that has no repository, as tar+gzip.
 	// (POST /v1/apps/{app}/versions)
 	UploadAppVersion(ctx context.Context, request UploadAppVersionRequestObject) (UploadAppVersionResponseObject, error)
-	// ListAudit Who changed what, newest first.
+	// ListAudit List who changed what, newest first.
 	// (GET /v1/audit)
 	ListAudit(ctx context.Context, request ListAuditRequestObject) (ListAuditResponseObject, error)
 
@@ -7539,16 +7539,16 @@ type StrictServerInterface interface {
 
 	// (GET /v1/credentials)
 	ListCredentials(ctx context.Context, request ListCredentialsRequestObject) (ListCredentialsResponseObject, error)
-	// CreateCredential Keep a token for https:// git remotes, sealed to the control plane's key.
+	// CreateCredential Store a token for https:// git remotes, sealed to the control plane's key.
 	// (POST /v1/credentials)
 	CreateCredential(ctx context.Context, request CreateCredentialRequestObject) (CreateCredentialResponseObject, error)
-	// DeleteCredential Forget a token for git. 409 in_use while a repository that is watched needs it.
+	// DeleteCredential Delete a git token. 409 in_use while a watched repository needs it.
 	// (DELETE /v1/credentials/{credential})
 	DeleteCredential(ctx context.Context, request DeleteCredentialRequestObject) (DeleteCredentialResponseObject, error)
 	// UpdateCredential Change the repositories that a credential may be used for.
 	// (PATCH /v1/credentials/{credential})
 	UpdateCredential(ctx context.Context, request UpdateCredentialRequestObject) (UpdateCredentialResponseObject, error)
-	// Explain The chain of reasons that leads to a record, the cause first.
+	// Explain Explain a record: the chain of causes that led to it, the first cause first.
 	// (GET /v1/explain/{kind}/{id})
 	Explain(ctx context.Context, request ExplainRequestObject) (ExplainResponseObject, error)
 
@@ -7557,91 +7557,91 @@ type StrictServerInterface interface {
 
 	// (POST /v1/installs)
 	CreateInstall(ctx context.Context, request CreateInstallRequestObject) (CreateInstallResponseObject, error)
-	// ForgetInstall Drop the record of an install of which nothing is left (force drops it whatever is left).
+	// ForgetInstall Delete the record of an install that has nothing deployed; force deletes it in any case.
 	// (DELETE /v1/installs/{install})
 	ForgetInstall(ctx context.Context, request ForgetInstallRequestObject) (ForgetInstallResponseObject, error)
 
 	// (GET /v1/installs/{install})
 	GetInstall(ctx context.Context, request GetInstallRequestObject) (GetInstallResponseObject, error)
-	// UpdateInstall Change inputs, the approval rule or allow_destroy. What is left out stays.
+	// UpdateInstall Change inputs, the approval rule or allow_destroy. Fields that are left out keep their values.
 	// (PATCH /v1/installs/{install})
 	UpdateInstall(ctx context.Context, request UpdateInstallRequestObject) (UpdateInstallResponseObject, error)
 	// AbandonState A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
 	// (POST /v1/installs/{install}/components/{component}/abandon)
 	AbandonState(ctx context.Context, request AbandonStateRequestObject) (AbandonStateResponseObject, error)
-	// FreeStateLock Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
+	// FreeStateLock Unlock the state that an ended attempt has locked. 409 locked while its attempt may still be running; replaceRunner or a cancel ends that.
 	// (DELETE /v1/installs/{install}/components/{component}/lock)
 	FreeStateLock(ctx context.Context, request FreeStateLockRequestObject) (FreeStateLockResponseObject, error)
 
 	// (GET /v1/installs/{install}/components/{component}/states)
 	ListStateVersions(ctx context.Context, request ListStateVersionsRequestObject) (ListStateVersionsResponseObject, error)
-	// DismissState A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
+	// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/dismiss)
 	DismissState(ctx context.Context, request DismissStateRequestObject) (DismissStateResponseObject, error)
-	// RestoreState Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+	// RestoreState Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/restore)
 	RestoreState(ctx context.Context, request RestoreStateRequestObject) (RestoreStateResponseObject, error)
-	// UnpinInstall Follow the newest complete release again. On an install that is not pinned it changes nothing.
+	// UnpinInstall Unpin the install, so that it follows the newest complete release. Has no effect on an install that is not pinned.
 	// (DELETE /v1/installs/{install}/pin)
 	UnpinInstall(ctx context.Context, request UnpinInstallRequestObject) (UnpinInstallResponseObject, error)
-	// PinInstall Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	// PinInstall Pin the install to a complete release of the app; an earlier release is a rollback. Components that differ become behind, and are planned and approved like any update.
 	// (POST /v1/installs/{install}/pin)
 	PinInstall(ctx context.Context, request PinInstallRequestObject) (PinInstallResponseObject, error)
-	// PreviewInstall What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+	// PreviewInstall Preview a change of the install: which components become behind or are removed. Nothing is stored. A sensitive input counts as changed.
 	// (POST /v1/installs/{install}/preview)
 	PreviewInstall(ctx context.Context, request PreviewInstallRequestObject) (PreviewInstallResponseObject, error)
 	// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
 	// (GET /v1/installs/{install}/rendered)
 	RenderTexts(ctx context.Context, request RenderTextsRequestObject) (RenderTextsResponseObject, error)
-	// ListInstallSecrets The secrets of the customer, as the install's runner reported them last. The control plane never has a value.
+	// ListInstallSecrets List the customer's secrets as the install's runner last reported them. The control plane never has a value.
 	// (GET /v1/installs/{install}/secrets)
 	ListInstallSecrets(ctx context.Context, request ListInstallSecretsRequestObject) (ListInstallSecretsResponseObject, error)
-	// CheckInstallSecrets Let the runner report the secrets of the install now instead of with its next check.
+	// CheckInstallSecrets Make the runner report the secrets of the install now instead of at its next check.
 	// (POST /v1/installs/{install}/secrets)
 	CheckInstallSecrets(ctx context.Context, request CheckInstallSecretsRequestObject) (CheckInstallSecretsResponseObject, error)
-	// RenderStack Render the stack that the customer creates for the install. It becomes a new version if its files differ from those of the newest one. 422 bad_stack when it cannot be rendered, with the reasons.
+	// RenderStack Render the stack that the customer creates for the install. Creates a new version if its files differ from the newest version. 422 bad_stack, with the reasons, if it cannot be rendered.
 	// (POST /v1/installs/{install}/stack)
 	RenderStack(ctx context.Context, request RenderStackRequestObject) (RenderStackResponseObject, error)
-	// GetStackOutputs The outputs of the install's stack, and which of those that templates read are not set. 404 when there is no such version.
+	// GetStackOutputs Get the outputs of the install's stack, and the outputs that templates read and that are not set. 404 if there is no such version.
 	// (GET /v1/installs/{install}/stack-outputs)
 	GetStackOutputs(ctx context.Context, request GetStackOutputsRequestObject) (GetStackOutputsResponseObject, error)
-	// SetStackOutputs Set and unset outputs of the install's stack by hand, as a new version. What is left out stays. Only components whose templates read a changed output become behind.
+	// SetStackOutputs Set and unset outputs of the install's stack by hand, as a new version. Outputs that are left out keep their values. Only components whose templates read a changed output become behind.
 	// (POST /v1/installs/{install}/stack-outputs)
 	SetStackOutputs(ctx context.Context, request SetStackOutputsRequestObject) (SetStackOutputsResponseObject, error)
-	// ListStackOutputVersions The versions of the outputs of the install's stack, without the values.
+	// ListStackOutputVersions List the versions of the stack outputs of an install, without the values.
 	// (GET /v1/installs/{install}/stack-outputs/versions)
 	ListStackOutputVersions(ctx context.Context, request ListStackOutputVersionsRequestObject) (ListStackOutputVersionsResponseObject, error)
-	// ForgetStack A person's word that the stack which reported for the install does not exist any more, so that another one may report. 409 no_stack when none has.
+	// ForgetStack Record that the stack that reported for the install no longer exists, so that another one can report. 409 no_stack if none has reported.
 	// (POST /v1/installs/{install}/stack/forget)
 	ForgetStack(ctx context.Context, request ForgetStackRequestObject) (ForgetStackResponseObject, error)
-	// ListStackVersions The versions of the install's stack, without the files.
+	// ListStackVersions List the versions of the install's stack, without their files.
 	// (GET /v1/installs/{install}/stack/versions)
 	ListStackVersions(ctx context.Context, request ListStackVersionsRequestObject) (ListStackVersionsResponseObject, error)
-	// GetStackVersion A version of the install's stack with its files. 404 when there is no such version.
+	// GetStackVersion Get a version of the install's stack with its files. 404 if there is no such version.
 	// (GET /v1/installs/{install}/stack/versions/{version})
 	GetStackVersion(ctx context.Context, request GetStackVersionRequestObject) (GetStackVersionResponseObject, error)
-	// ListStates The newest state version of each component, its lock, and contested versions.
+	// ListStates List the newest state version of each component, its lock, and contested versions.
 	// (GET /v1/installs/{install}/states)
 	ListStates(ctx context.Context, request ListStatesRequestObject) (ListStatesResponseObject, error)
-	// CreateWorkflow Request a deploy (also of what was rejected before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
+	// CreateWorkflow Request a deploy (also of rejected changes), a teardown of components, a deprovision or an action run. With dry_run, return what would be done and do nothing.
 	// (POST /v1/installs/{install}/workflows)
 	CreateWorkflow(ctx context.Context, request CreateWorkflowRequestObject) (CreateWorkflowResponseObject, error)
 
 	// (GET /v1/jobs/{job})
 	GetJob(ctx context.Context, request GetJobRequestObject) (GetJobResponseObject, error)
-	// GetLogs The log so far. With the Accept header text/event-stream it follows until the job ends; event ids are attempt/seq.
+	// GetLogs Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
 	// (GET /v1/jobs/{job}/logs)
 	GetLogs(ctx context.Context, request GetLogsRequestObject) (GetLogsResponseObject, error)
-	// GetPlan One plan with its report, also one that was never asked about.
+	// GetPlan Get one plan with its report, including a plan that needed no approval.
 	// (GET /v1/plans/{plan})
 	GetPlan(ctx context.Context, request GetPlanRequestObject) (GetPlanResponseObject, error)
-	// ListRepos The git branches that are watched, and for which apps and components.
+	// ListRepos List the watched git branches, and the apps and components that use them.
 	// (GET /v1/repos)
 	ListRepos(ctx context.Context, request ListReposRequestObject) (ListReposResponseObject, error)
 
 	// (GET /v1/repos/{repo})
 	GetRepo(ctx context.Context, request GetRepoRequestObject) (GetRepoResponseObject, error)
-	// LookAtRepo Look at it now. Returns once the look is done.
+	// LookAtRepo Poll the repository now. Returns when the poll has finished.
 	// (POST /v1/repos/{repo}/look)
 	LookAtRepo(ctx context.Context, request LookAtRepoRequestObject) (LookAtRepoResponseObject, error)
 
@@ -7650,52 +7650,52 @@ type StrictServerInterface interface {
 
 	// (POST /v1/runners)
 	CreateRunner(ctx context.Context, request CreateRunnerRequestObject) (CreateRunnerResponseObject, error)
-	// DeleteRunner Forget a runner. 409 in_use while installs name it or it has work in hand.
+	// DeleteRunner Delete a runner. 409 in_use while installs name it or it has running jobs.
 	// (DELETE /v1/runners/{runner})
 	DeleteRunner(ctx context.Context, request DeleteRunnerRequestObject) (DeleteRunnerResponseObject, error)
 
 	// (GET /v1/runners/{runner})
 	GetRunner(ctx context.Context, request GetRunnerRequestObject) (GetRunnerResponseObject, error)
-	// ConfirmRunner A person's word that a cloud account, or a machine in it, is the customer's. What waited for it (a registration, a phone home) then counts. 404 when no such claim waits.
+	// ConfirmRunner Confirm that a cloud account, or a machine in it, is the customer's. The registration or phone home that waited for it then takes effect. 404 if no such claim waits.
 	// (POST /v1/runners/{runner}/confirm)
 	ConfirmRunner(ctx context.Context, request ConfirmRunnerRequestObject) (ConfirmRunnerResponseObject, error)
-	// GetRunnerLogs The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
+	// GetRunnerLogs Get the recent lines of the runner's own log, without those of its jobs. With the Accept header text/event-stream the stream follows the log until the client disconnects; event ids are seq.
 	// (GET /v1/runners/{runner}/logs)
 	GetRunnerLogs(ctx context.Context, request GetRunnerLogsRequestObject) (GetRunnerLogsResponseObject, error)
-	// CreateRegistration Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
+	// CreateRegistration Create another registration token for a runner that has not registered yet; earlier tokens become void. 409 registered if it has registered.
 	// (POST /v1/runners/{runner}/registration)
 	CreateRegistration(ctx context.Context, request CreateRegistrationRequestObject) (CreateRegistrationResponseObject, error)
-	// ReplaceRunner A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+	// ReplaceRunner Record that the runner's machine is gone and that none of its jobs runs any more. Its key becomes void, its attempts are lost and their locks are free; a new machine can register in its place.
 	// (POST /v1/runners/{runner}/replace)
 	ReplaceRunner(ctx context.Context, request ReplaceRunnerRequestObject) (ReplaceRunnerResponseObject, error)
 	// GetSealingKey The age recipient to which a client seals what only the control plane (or later the install) may read.
 	// (GET /v1/sealing-key)
 	GetSealingKey(ctx context.Context, request GetSealingKeyRequestObject) (GetSealingKeyResponseObject, error)
-	// GetSystem How the system itself is; of runners and work, what is this org's.
+	// GetSystem Report the state of the control plane, and of this org's runners and work.
 	// (GET /v1/system)
 	GetSystem(ctx context.Context, request GetSystemRequestObject) (GetSystemResponseObject, error)
 
 	// (GET /v1/tokens)
 	ListTokens(ctx context.Context, request ListTokensRequestObject) (ListTokensResponseObject, error)
-	// CreateToken A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+	// CreateToken Create a token for a person or a program. It can have no more permissions than the caller's. The secret is shown once.
 	// (POST /v1/tokens)
 	CreateToken(ctx context.Context, request CreateTokenRequestObject) (CreateTokenResponseObject, error)
-	// RevokeToken From now on the token opens nothing. Revoking it again changes nothing.
+	// RevokeToken Revoke a token. Revoking it again has no effect.
 	// (DELETE /v1/tokens/{token})
 	RevokeToken(ctx context.Context, request RevokeTokenRequestObject) (RevokeTokenResponseObject, error)
 
 	// (GET /v1/webhooks)
 	ListWebhooks(ctx context.Context, request ListWebhooksRequestObject) (ListWebhooksResponseObject, error)
-	// CreateWebhook Make a webhook, to which git forges deliver pushes. The secret is shown once.
+	// CreateWebhook Create a webhook for deliveries of git forges. The secret is shown once.
 	// (POST /v1/webhooks)
 	CreateWebhook(ctx context.Context, request CreateWebhookRequestObject) (CreateWebhookResponseObject, error)
-	// DeleteWebhook From now on deliveries to it are refused.
+	// DeleteWebhook Delete a webhook. Further deliveries to it are refused.
 	// (DELETE /v1/webhooks/{webhook})
 	DeleteWebhook(ctx context.Context, request DeleteWebhookRequestObject) (DeleteWebhookResponseObject, error)
 
 	// (GET /v1/webhooks/{webhook})
 	GetWebhook(ctx context.Context, request GetWebhookRequestObject) (GetWebhookResponseObject, error)
-	// RotateWebhook Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+	// RotateWebhook Rotate the secret of a webhook. The new one is shown once; the previous one is accepted for 24 more hours.
 	// (POST /v1/webhooks/{webhook}/rotate)
 	RotateWebhook(ctx context.Context, request RotateWebhookRequestObject) (RotateWebhookResponseObject, error)
 
@@ -7710,19 +7710,19 @@ type StrictServerInterface interface {
 
 	// (POST /v1/workflows/{workflow}/cancel)
 	CancelWorkflow(ctx context.Context, request CancelWorkflowRequestObject) (CancelWorkflowResponseObject, error)
-	// StreamWorkflow Server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. Ends after the last state.
+	// StreamWorkflow Stream server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. The stream ends after the final state.
 	// (GET /v1/workflows/{workflow}/events)
 	StreamWorkflow(ctx context.Context, request StreamWorkflowRequestObject) (StreamWorkflowResponseObject, error)
-	// RevokeWorkflowRule Take back the rule of an approver. What it approved and no runner has taken yet is planned and asked about again. 409 no_rule when there is none.
+	// RevokeWorkflowRule Delete the rule of an approver. Plans that it approved and no runner has accepted are planned and sent for approval again. 409 no_rule if there is none.
 	// (DELETE /v1/workflows/{workflow}/rule)
 	RevokeWorkflowRule(ctx context.Context, request RevokeWorkflowRuleRequestObject) (RevokeWorkflowRuleResponseObject, error)
-	// SetWorkflowRule Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+	// SetWorkflowRule Approve all further plans of a provision or deploy until it ends, as the caller. The rule does not cover destroys, replacements, scripts that no approver has seen for the install, and reports that do not show everything; those still wait for an approval. The caller's permission is checked at each use. 409 workflow_ended, not_covered, own_change, or has_rule if another approver has made one.
 	// (POST /v1/workflows/{workflow}/rule)
 	SetWorkflowRule(ctx context.Context, request SetWorkflowRuleRequestObject) (SetWorkflowRuleResponseObject, error)
-	// RetryStep Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
+	// RetryStep Retry the group of a failed step from its plan: in the same workflow while it runs, otherwise in a new one. 409 not_retryable if there is nothing to retry.
 	// (POST /v1/workflows/{workflow}/steps/{step}/retry)
 	RetryStep(ctx context.Context, request RetryStepRequestObject) (RetryStepResponseObject, error)
-	// SkipStep Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+	// SkipStep Skip a step that has not started, with its group. Steps that need its component are skipped too; steps that need its action continue. 409 not_skippable if it has started or ended.
 	// (POST /v1/workflows/{workflow}/steps/{step}/skip)
 	SkipStep(ctx context.Context, request SkipStepRequestObject) (SkipStepResponseObject, error)
 }

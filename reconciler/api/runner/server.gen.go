@@ -19,61 +19,61 @@ import (
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
-	// ChallengeClaim Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+	// ChallengeClaim Request a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It is valid once, for five minutes.
 	// (POST /runner/v1/claim/challenge)
 	ChallengeClaim(w http.ResponseWriter, r *http.Request)
-	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
 	// (POST /runner/v1/claim/phone-home)
 	PhoneHome(w http.ResponseWriter, r *http.Request)
 	// RegisterClaim Register the runner of an install by the cloud identity of its machine (with the claim token of a stack as bearer). 409 waiting_for_confirmation until a person of the vendor has confirmed the account or machine.
 	// (POST /runner/v1/claim/register)
 	RegisterClaim(w http.ResponseWriter, r *http.Request)
-	// Heartbeat Extends the leases of what runs here, and brings back what to cancel.
+	// Heartbeat Extend the leases of the running attempts, and return which to cancel.
 	// (POST /runner/v1/heartbeat)
 	Heartbeat(w http.ResponseWriter, r *http.Request)
-	// Accept Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer has expired.
+	// Accept Accept an offer (runner key). The job's process must not act before this response. 409 if the offer has expired.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/accept)
 	Accept(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// AppendLogs Numbered chunks; one that is there already changes nothing (runner key or attempt token).
+	// AppendLogs Append numbered chunks to the job's log (runner key or attempt token). A chunk that is already stored has no effect.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/logs)
 	AppendLogs(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// GetModuleCredential The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
+	// GetModuleCredential Get the credential for an address of Terraform modules, images or charts (attempt token of a build of one). The response is empty if there is none.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential)
 	GetModuleCredential(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// PostResult How the attempt ended (runner key or attempt token). Idempotent.
+	// PostResult Report how the attempt ended (runner key or attempt token). Idempotent.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/result)
 	PostResult(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// GetSpec What to do (attempt token).
+	// GetSpec Get the spec of the job (attempt token).
 	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/spec)
 	GetSpec(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// GetState The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
+	// GetState Get the newest sealed Terraform state of the job's install component, or the version that the job's spec names. 404 if there is none.
 	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	GetState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt, params GetStateParams)
-	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
+	// PutState Store a new version (runner key or attempt token). Repeating the same digest at the same serial has no effect. A version of a superseded attempt, or one that does not follow the newest, is stored as contested and never lost. Only jobs that apply may write states; after a restore from a backup, a plan may store one that follows the newest. 507 if there is no room yet; the runner keeps the version and sends it again.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	PutState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
 
 	// (DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock)
 	UnlockState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// LockState Take the state lock for this attempt. 423 with the holder when another attempt has it.
+	// LockState Lock the state for this attempt. 423, with the holder, if another attempt holds the lock.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock)
 	LockState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// RotateKey A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
+	// RotateKey Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out.
 	// (POST /runner/v1/key)
 	RotateKey(w http.ResponseWriter, r *http.Request)
-	// Lease Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	// Lease Wait for job offers (long poll). An offer that is not accepted in time is offered again, with another attempt number.
 	// (POST /runner/v1/lease)
 	Lease(w http.ResponseWriter, r *http.Request)
-	// AppendRunnerLogs The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+	// AppendRunnerLogs Append numbered chunks to the runner's own log. A chunk that is already stored has no effect. The control plane keeps the newest few.
 	// (POST /runner/v1/logs)
 	AppendRunnerLogs(w http.ResponseWriter, r *http.Request)
-	// Register Trade a single-use registration token (as bearer) for a durable runner key.
+	// Register Exchange a single-use registration token (as bearer) for a durable runner key.
 	// (POST /runner/v1/register)
 	Register(w http.ResponseWriter, r *http.Request)
-	// ChallengeRegistration Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+	// ChallengeRegistration Request a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). Only the newest nonce is valid, for one registration.
 	// (POST /runner/v1/register/challenge)
 	ChallengeRegistration(w http.ResponseWriter, r *http.Request)
-	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
 	// (POST /runner/v1/stack-outputs)
 	ReportStackOutputs(w http.ResponseWriter, r *http.Request)
 }
@@ -1446,61 +1446,61 @@ func (response ReportStackOutputsdefaultApplicationProblemPlusJSONResponse) Visi
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
-	// ChallengeClaim Ask for a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It counts once, for five minutes.
+	// ChallengeClaim Request a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It is valid once, for five minutes.
 	// (POST /runner/v1/claim/challenge)
 	ChallengeClaim(ctx context.Context, request ChallengeClaimRequestObject) (ChallengeClaimResponseObject, error)
-	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). The same request id again changes nothing and gets the same answer.
+	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
 	// (POST /runner/v1/claim/phone-home)
 	PhoneHome(ctx context.Context, request PhoneHomeRequestObject) (PhoneHomeResponseObject, error)
 	// RegisterClaim Register the runner of an install by the cloud identity of its machine (with the claim token of a stack as bearer). 409 waiting_for_confirmation until a person of the vendor has confirmed the account or machine.
 	// (POST /runner/v1/claim/register)
 	RegisterClaim(ctx context.Context, request RegisterClaimRequestObject) (RegisterClaimResponseObject, error)
-	// Heartbeat Extends the leases of what runs here, and brings back what to cancel.
+	// Heartbeat Extend the leases of the running attempts, and return which to cancel.
 	// (POST /runner/v1/heartbeat)
 	Heartbeat(ctx context.Context, request HeartbeatRequestObject) (HeartbeatResponseObject, error)
-	// Accept Take an offer (runner key). Only after this answer may the job's process do anything. 409 when the offer has expired.
+	// Accept Accept an offer (runner key). The job's process must not act before this response. 409 if the offer has expired.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/accept)
 	Accept(ctx context.Context, request AcceptRequestObject) (AcceptResponseObject, error)
-	// AppendLogs Numbered chunks; one that is there already changes nothing (runner key or attempt token).
+	// AppendLogs Append numbered chunks to the job's log (runner key or attempt token). A chunk that is already stored has no effect.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/logs)
 	AppendLogs(ctx context.Context, request AppendLogsRequestObject) (AppendLogsResponseObject, error)
-	// GetModuleCredential The credential for an address of Terraform modules, images or charts (attempt token of a build of one). It is empty when there is none.
+	// GetModuleCredential Get the credential for an address of Terraform modules, images or charts (attempt token of a build of one). The response is empty if there is none.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential)
 	GetModuleCredential(ctx context.Context, request GetModuleCredentialRequestObject) (GetModuleCredentialResponseObject, error)
-	// PostResult How the attempt ended (runner key or attempt token). Idempotent.
+	// PostResult Report how the attempt ended (runner key or attempt token). Idempotent.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/result)
 	PostResult(ctx context.Context, request PostResultRequestObject) (PostResultResponseObject, error)
-	// GetSpec What to do (attempt token).
+	// GetSpec Get the spec of the job (attempt token).
 	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/spec)
 	GetSpec(ctx context.Context, request GetSpecRequestObject) (GetSpecResponseObject, error)
-	// GetState The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
+	// GetState Get the newest sealed Terraform state of the job's install component, or the version that the job's spec names. 404 if there is none.
 	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	GetState(ctx context.Context, request GetStateRequestObject) (GetStateResponseObject, error)
-	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
+	// PutState Store a new version (runner key or attempt token). Repeating the same digest at the same serial has no effect. A version of a superseded attempt, or one that does not follow the newest, is stored as contested and never lost. Only jobs that apply may write states; after a restore from a backup, a plan may store one that follows the newest. 507 if there is no room yet; the runner keeps the version and sends it again.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	PutState(ctx context.Context, request PutStateRequestObject) (PutStateResponseObject, error)
 
 	// (DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock)
 	UnlockState(ctx context.Context, request UnlockStateRequestObject) (UnlockStateResponseObject, error)
-	// LockState Take the state lock for this attempt. 423 with the holder when another attempt has it.
+	// LockState Lock the state for this attempt. 423, with the holder, if another attempt holds the lock.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock)
 	LockState(ctx context.Context, request LockStateRequestObject) (LockStateResponseObject, error)
-	// RotateKey A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
+	// RotateKey Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out.
 	// (POST /runner/v1/key)
 	RotateKey(ctx context.Context, request RotateKeyRequestObject) (RotateKeyResponseObject, error)
-	// Lease Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	// Lease Wait for job offers (long poll). An offer that is not accepted in time is offered again, with another attempt number.
 	// (POST /runner/v1/lease)
 	Lease(ctx context.Context, request LeaseRequestObject) (LeaseResponseObject, error)
-	// AppendRunnerLogs The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+	// AppendRunnerLogs Append numbered chunks to the runner's own log. A chunk that is already stored has no effect. The control plane keeps the newest few.
 	// (POST /runner/v1/logs)
 	AppendRunnerLogs(ctx context.Context, request AppendRunnerLogsRequestObject) (AppendRunnerLogsResponseObject, error)
-	// Register Trade a single-use registration token (as bearer) for a durable runner key.
+	// Register Exchange a single-use registration token (as bearer) for a durable runner key.
 	// (POST /runner/v1/register)
 	Register(ctx context.Context, request RegisterRequestObject) (RegisterResponseObject, error)
-	// ChallengeRegistration Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+	// ChallengeRegistration Request a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). Only the newest nonce is valid, for one registration.
 	// (POST /runner/v1/register/challenge)
 	ChallengeRegistration(ctx context.Context, request ChallengeRegistrationRequestObject) (ChallengeRegistrationResponseObject, error)
-	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only the runner of that one install may.
+	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
 	// (POST /runner/v1/stack-outputs)
 	ReportStackOutputs(ctx context.Context, request ReportStackOutputsRequestObject) (ReportStackOutputsResponseObject, error)
 }
