@@ -57,14 +57,16 @@ func (a *Azure) StartMachine(m AzureMachine) (string, error) {
 		q := r.URL.Query()
 		switch {
 		case r.Header.Get("Metadata") != "true":
-			http.Error(w, `{"error":"invalid_request","error_description":"Required metadata header not specified"}`, 400)
+			http.Error(w, `{"error":"invalid_request","error_description":"Required metadata header not specified"}`,
+				http.StatusBadRequest)
 		case r.URL.Path == "/metadata/instance/compute/userData" && q.Get("api-version") >= "2021-01-01" &&
 			q.Get("format") == "text":
 			_, _ = io.WriteString(w, m.UserData)
 		case r.URL.Path != "/metadata/identity/oauth2/token" || q.Get("api-version") < "2018-02-01":
 			http.NotFound(w, r)
 		case q.Get("resource") == "":
-			http.Error(w, `{"error":"invalid_request","error_description":"Required query variable 'resource' is missing"}`, 400)
+			http.Error(w, `{"error":"invalid_request","error_description":"Required query variable 'resource' is missing"}`,
+				http.StatusBadRequest)
 		default:
 			at := a.cloud.Now()
 			writeJSON(w, map[string]string{"access_token": a.Token(m, q.Get("resource")), "token_type": "Bearer",

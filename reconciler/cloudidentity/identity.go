@@ -124,7 +124,7 @@ func (v *Verifier) Verify(ctx context.Context, p api.CloudIdentity, nonce string
 	case p.Cloud == Azure:
 		return v.azureToken(ctx, p.Token)
 	}
-	return Subject{}, ErrIdentity.With("%.20q is no cloud; use aws, gcp or azure", string(p.Cloud))
+	return Subject{}, ErrIdentity.With("%.20q is no cloud; use aws, gcp or azure", p.Cloud)
 }
 
 // hexID is an id such as 5f0c3a52-….

@@ -171,11 +171,11 @@ func (c *copier) stream(ctx context.Context, blob artifact.Blob) (sent bool, err
 	var body *resuming
 	err = c.retry(ctx, func() error {
 		body = newResuming(ctx, c, blob)
-		err := errors.Join(c.to.PutBlob(ctx, blob, body), body.Close())
+		failed := errors.Join(c.to.PutBlob(ctx, blob, body), body.Close())
 		if body.failed != nil {
 			return nil // it was retried already
 		}
-		return err
+		return failed
 	})
 	if err = errors.Join(err, body.failed); err != nil {
 		return false, err

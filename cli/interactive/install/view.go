@@ -24,7 +24,7 @@ func (s *Screen) Page(now time.Time) page.Page {
 	for _, f := range installs.Facts(i) {
 		p.Facts = append(p.Facts, page.Fact{Text: strings.TrimSpace(f)})
 	}
-	p.Sections = []page.Section{s.components(), s.history(now), s.related(), s.outputs(), s.inputs()}
+	p.Sections = []page.Section{s.components(), s.history(), s.related(), s.outputs(), s.inputs()}
 	return p
 }
 
@@ -52,7 +52,7 @@ func (s *Screen) components() page.Section {
 
 // history returns the newest workflows. The details of one contain the command to roll back to
 // its release.
-func (s *Screen) history(now time.Time) page.Section {
+func (s *Screen) history() page.Section {
 	var rows page.List
 	for _, w := range s.workflows {
 		r := page.Row{ID: w.ID, Copy: w.ID, Open: "workflow " + w.ID, Command: "nuon workflows get " + w.ID,

@@ -196,7 +196,7 @@ func (p *Pane) fit(s Section, matching []int, at Clock) []int {
 		if !measured {
 			break
 		}
-		for i, c := range s.Rows.Row(n).Cells[:] {
+		for i, c := range s.Rows.Row(n).Cells {
 			if i < len(widths) && s.Columns[i].Width == 0 {
 				widths[i] = max(widths[i], terminal.Columns(c.show(at)))
 			}

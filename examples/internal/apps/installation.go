@@ -184,7 +184,7 @@ func (n *installation) addTools() (env []string, err error) {
 	if err := os.MkdirAll(tools, 0o755); err != nil {
 		return nil, err
 	}
-	if err := os.Symlink(n.World.cluster, filepath.Join(tools, "kubectl")); err != nil {
+	if err := os.Symlink(n.cluster, filepath.Join(tools, "kubectl")); err != nil {
 		return nil, err
 	}
 	// The machines of runners have a sh with the options of bash.
@@ -500,7 +500,7 @@ func (n *installation) deprovision(ctx context.Context) error {
 
 // kubectl runs the tool with the install's cluster.
 func (n *installation) kubectl(ctx context.Context, input string, args ...string) error {
-	cmd := exec.CommandContext(ctx, n.World.cluster, append([]string{"kubectl", "--kubeconfig",
+	cmd := exec.CommandContext(ctx, n.cluster, append([]string{"kubectl", "--kubeconfig",
 		n.kubernetes.Kubeconfig}, args...)...)
 	cmd.Stdin = strings.NewReader(input)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"debug/buildinfo"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,7 +60,8 @@ func (r *rig) try(args ...string) (string, int) {
 	cmd := exec.CommandContext(r.ctx, "terraform", append(args, "-no-color")...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.dir, append(os.Environ(), r.cloud.Env()...), &out, &out
 	err := cmd.Run()
-	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+	var exited *exec.ExitError
+	if err != nil && !errors.As(err, &exited) {
 		r.Fatal(err)
 	}
 	return out.String(), cmd.ProcessState.ExitCode()

@@ -35,12 +35,12 @@ const MaxInlineBytes = 51_200
 
 // template is a template that is being built.
 type template struct {
-	stack                                              *installstack.Stack
-	parameters, rules, conditions, resources, metadata object
-	outputs                                            []output
-	groups                                             list
-	labels                                             object
-	findings                                           diagnostic.Diagnostics
+	stack                                    *installstack.Stack
+	parameters, rules, conditions, resources object
+	outputs                                  []output
+	groups                                   list
+	labels                                   object
+	findings                                 diagnostic.Diagnostics
 }
 
 // Render returns the template of a stack. It is nil if a finding is an error.

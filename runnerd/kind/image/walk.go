@@ -213,7 +213,8 @@ func (w *walk) addReferrer(ctx context.Context, subject artifact.RawManifest, di
 		return err
 	}
 	var named content
-	if json.Unmarshal(raw.Content, &named) != nil || named.Subject == nil || named.Subject.Digest != subject.Digest {
+	if invalid := json.Unmarshal(raw.Content, &named); invalid != nil || named.Subject == nil ||
+		named.Subject.Digest != subject.Digest {
 		w.log.Warn("the registry lists %s as a reference to %s, which it is not; it is not copied", digest, subject.Digest)
 		return nil
 	}
