@@ -51,6 +51,9 @@ var whileReading = map[string]string{
 	"Role.CloudPlatform":          "must be the cloud of the runner, for which the stack is rendered",
 	"OperationRoles.Type":         "has one value, which says how the rules are read",
 	"Secret.Default":              "gets a warning, because what everyone can read in a file is no secret",
+	"ECRImage.Region":             "is compared with the region in image_url",
+	"GARImage.Region":             "is compared with the region in image_url",
+	"GARImage.ProjectID":          "is compared with the project in image_url",
 	"Sandbox.Type":                "says whether Terraform makes the sandbox",
 }
 

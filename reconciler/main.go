@@ -92,7 +92,8 @@ func newServe() *cobra.Command {
 embedded OCI registry (for one replica).
 
 Environment: DATABASE_URL (Postgres 14 or newer); NUON_REGISTRY (host/path) with NUON_REGISTRY_USERNAME and
-NUON_REGISTRY_PASSWORD, and NUON_REGISTRY_PLAIN_HTTP=1 for one without TLS; OTEL_EXPORTER_OTLP_ENDPOINT and the other
+NUON_REGISTRY_PASSWORD (without both, it logs in to a registry of AWS, Google Cloud or Azure with its own identity
+there), and NUON_REGISTRY_PLAIN_HTTP=1 for one without TLS; OTEL_EXPORTER_OTLP_ENDPOINT and the other
 standard variables of OpenTelemetry to export traces.
 
 Every listener answers /healthz (the process lives) and /readyz (it should be given work; JSON says why not).

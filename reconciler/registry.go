@@ -8,6 +8,8 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/devcontract"
+	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/registrylogin"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
@@ -17,9 +19,10 @@ import (
 // NUON_REGISTRY.
 type vendorRegistry struct {
 	reference artifact.Reference
-	username  string
-	// password returns the password at each use: the embedded registry's tokens are short-lived.
-	password func() string
+	// credential returns user name and password at each use: the tokens of the embedded registry, and logins to
+	// registries of clouds, expire. Both are empty for a registry that needs none.
+	credential func(ctx context.Context) (username, password string, err error)
+	client     *http.Client
 }
 
 // externalRegistry reads NUON_REGISTRY and the related variables. The reference is empty without
@@ -29,13 +32,19 @@ func externalRegistry(getenv func(string) string) (v vendorRegistry) {
 	if text == "" {
 		return v
 	}
-	v.username = getenv("NUON_REGISTRY_USERNAME")
-	password := getenv("NUON_REGISTRY_PASSWORD")
-	v.password = func() string { return password }
+	username, password := getenv("NUON_REGISTRY_USERNAME"), getenv("NUON_REGISTRY_PASSWORD")
+	v.credential = func(context.Context) (string, string, error) { return username, password, nil }
+	v.client = &http.Client{}
 	// A malformed reference stays empty except for its text, which serve refuses.
 	v.reference, _ = artifact.ParseReference(text, getenv("NUON_REGISTRY_PLAIN_HTTP") == "1")
 	if v.reference.Host == "" {
 		v.reference.Repository = text
+	}
+	if username == "" && password == "" && image.Cloud(v.reference.Host) != "" {
+		session, err := registrylogin.New(v.reference.Host, registrylogin.Identity{}, nil)
+		if err == nil { // it is a registry of a cloud
+			v.credential, v.client.Transport = session.Credential, session.Transport(nil)
+		}
 	}
 	return v
 }
@@ -47,10 +56,11 @@ const serverTokenLife = 10 * time.Minute
 func embeddedRegistry(host string, signer registry.Signer) vendorRegistry {
 	return vendorRegistry{
 		reference: artifact.Reference{Host: host, Repository: devcontract.VendorNamespace, PlainHTTP: true},
-		username:  "reconciler",
-		password: func() string {
-			return signer.Issue(devcontract.VendorNamespace, []string{"pull", "push"}, time.Now().Add(serverTokenLife))
+		credential: func(context.Context) (string, string, error) {
+			return "reconciler",
+				signer.Issue(devcontract.VendorNamespace, []string{"pull", "push"}, time.Now().Add(serverTokenLife)), nil
 		},
+		client: &http.Client{},
 	}
 }
 
@@ -79,7 +89,7 @@ func (v vendorRegistry) Check(ctx context.Context) error {
 
 // Push stores a packed source for build runners.
 func (v vendorRegistry) Push(ctx context.Context, repository string, source artifact.Artifact) (string, error) {
-	return build.Registry{Base: v.reference, Credential: artifact.Basic(v.username, v.password())}.Push(ctx,
+	return build.Registry{Base: v.reference, Credential: artifact.Renewed(v.credential), Client: v.client}.Push(ctx,
 		repository, source)
 }
 
@@ -91,7 +101,6 @@ func (v vendorRegistry) blobs() runner.VendorRegistry {
 	}
 	return runner.VendorRegistry{
 		Base: scheme + v.reference.Host, Prefix: v.reference.Repository,
-		Credential: func(context.Context) (string, string, error) { return v.username, v.password(), nil },
-		Client:     &http.Client{},
+		Reader: artifact.NewReader(v.reference.Host, artifact.Renewed(v.credential), v.client),
 	}
 }

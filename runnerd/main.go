@@ -97,7 +97,9 @@ Variables:
                             runner, the install's on an install runner
   NUON_REGISTRY_USERNAME, NUON_REGISTRY_PASSWORD
                             what it asks for; --registry-password-file keeps the
-                            password out of the environment
+                            password out of the environment; without both, the
+                            runner logs in to a registry of AWS, Google Cloud or
+                            Azure with its own identity there
   NUON_REGISTRY_PLAIN_HTTP  1 for a registry without TLS
   NUON_CHARTS_PRIVATE       1 on a build runner that may fetch charts from private
                             networks, and from this machine

@@ -972,6 +972,30 @@ func (e RegisteredKind) Valid() bool {
 	}
 }
 
+// Defines values for RegistryLoginCloud.
+const (
+	RegistryLoginCloudAws   RegistryLoginCloud = "aws"
+	RegistryLoginCloudAzure RegistryLoginCloud = "azure"
+	RegistryLoginCloudEmpty RegistryLoginCloud = ""
+	RegistryLoginCloudGcp   RegistryLoginCloud = "gcp"
+)
+
+// Valid indicates whether the value is a known member of the RegistryLoginCloud enum.
+func (e RegistryLoginCloud) Valid() bool {
+	switch e {
+	case RegistryLoginCloudAws:
+		return true
+	case RegistryLoginCloudAzure:
+		return true
+	case RegistryLoginCloudEmpty:
+		return true
+	case RegistryLoginCloudGcp:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ReleaseStatus.
 const (
 	ReleaseBuilding   ReleaseStatus = "building"
@@ -2784,6 +2808,9 @@ type ModuleChange struct {
 
 // ModuleCredential defines model for ModuleCredential.
 type ModuleCredential struct {
+	// Login how to log in to the registry of a cloud, instead of the other two
+	Login RegistryLogin `json:"login,omitempty,omitzero"`
+
 	// Secret a token, a password or an ssh key, sealed to the recipient with the context (org, credential, job, address)
 	Secret   *Sealed `json:"secret,omitempty"`
 	Username string  `json:"username,omitempty,omitzero"`
@@ -3305,6 +3332,36 @@ type Registration struct {
 	Recipient string `json:"recipient,omitempty,omitzero"`
 	Version   string `json:"version"`
 }
+
+// RegistryLogin Who logs in to the registry of a cloud. What is empty means the identity of the build runner in that cloud.
+type RegistryLogin struct {
+	// Certificate the secret is a certificate and its key
+	Certificate bool `json:"certificate,omitempty,omitzero"`
+
+	// Client id of the application; its secret, or certificate and key in PEM, is the secret beside this
+	Client string `json:"client,omitempty,omitzero"`
+
+	// Cloud empty for no login
+	Cloud RegistryLoginCloud `json:"cloud,omitempty,omitzero"`
+
+	// ExternalID the external id for that
+	ExternalID string `json:"external_id,omitempty,omitzero"`
+
+	// Role ARN of a role of AWS that is assumed
+	Role string `json:"role,omitempty,omitzero"`
+
+	// ServiceAccount email address of a service account of Google
+	ServiceAccount string `json:"service_account,omitempty,omitzero"`
+
+	// Tenant of an application of Azure
+	Tenant string `json:"tenant,omitempty,omitzero"`
+
+	// WorkloadIdentityProvider that accepts the identity of the build runner in AWS for it
+	WorkloadIdentityProvider string `json:"workload_identity_provider,omitempty,omitzero"`
+}
+
+// RegistryLoginCloud empty for no login
+type RegistryLoginCloud string
 
 // Release A set of digests that installs get: a config and one artifact for each component that is deployed. Nothing of it changes but its status. Installs follow the newest complete release, or are pinned to one.
 type Release struct {

@@ -3,7 +3,9 @@ package appconfig
 import (
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 	"github.com/nuon-toolkit/nuon/pkg/image"
 )
@@ -28,17 +30,82 @@ func (c *checker) checkImage(comp *component) {
 		c.checkImageURL(comp.table, key)
 		c.checkImageVersion(comp.table, key)
 	}
-	if len(set) == 1 && set[0] != "public" {
-		c.warnf(ruleNoEffectYet, comp.table.KeyPosition(set[0]),
-			"store one for its registry: nuon credentials create NAME --image HOST",
-			"nuon does not log in to registries of clouds yet: the image of %s is pulled with a stored credential, "+
-				"or without one", set[0])
-	}
+	c.checkImageRegistry(comp)
 	if required := comp.table.Find("verification.require_signature"); required != nil {
 		if yes, _ := required.Flag(); yes {
 			c.warnf(ruleNoEffectYet, required.At, "set it to false, and check signatures before you push",
 				"signatures are not checked yet, so the image is not built while require_signature is true")
 		}
+	}
+}
+
+// checkImageRegistry checks that the keys of a cloud's registry belong to the address of the image.
+func (c *checker) checkImageRegistry(comp *component) {
+	if comp.image.AWSECR != nil {
+		c.checkECR(comp.table, *comp.image.AWSECR)
+	}
+	if comp.image.GCPGAR != nil {
+		c.checkGAR(comp.table, *comp.image.GCPGAR)
+	}
+	if comp.image.AzureACR != nil {
+		c.checkACR(comp.table, *comp.image.AzureACR)
+	}
+}
+
+// cloudRepository returns the repository of an image that must be in a registry of a cloud, and whether it is.
+func (c *checker) cloudRepository(t *syntax.Table, key, url, cloud, example string) (artifact.Reference, bool) {
+	repository, err := image.ParseRepository(url)
+	if err != nil { // reported already
+		return repository, false
+	}
+	if image.Cloud(repository.Host) != cloud {
+		c.errorf(ruleWrongValue, t.Position(key+".image_url"), "write it like "+example+", or use [public]",
+			"%s is no registry for [%s]", repository.Host, key)
+		return repository, false
+	}
+	return repository, true
+}
+
+func (c *checker) checkECR(t *syntax.Table, v format.ECRImage) {
+	repository, is := c.cloudRepository(t, "aws_ecr", v.ImageURL, image.AWS,
+		`"123456789012.dkr.ecr.eu-central-1.amazonaws.com/ledger-api"`)
+	if region := image.ECRRegion(repository.Host); is && v.Region != "" && region != v.Region {
+		c.errorf(ruleWrongValue, t.Position("aws_ecr.region"), "write "+diagnostic.Quote(region),
+			"image_url is in region %s", region)
+	}
+}
+
+func (c *checker) checkGAR(t *syntax.Table, v format.GARImage) {
+	repository, is := c.cloudRepository(t, "gcp_gar", v.ImageURL, image.GCP,
+		`"europe-west3-docker.pkg.dev/acme-images/ledger/api"`)
+	if !is {
+		return
+	}
+	region, regional := strings.CutSuffix(repository.Host, "-docker.pkg.dev")
+	if regional && v.Region != "" && region != v.Region {
+		c.errorf(ruleWrongValue, t.Position("gcp_gar.region"), "write "+diagnostic.Quote(region),
+			"image_url is in region %s", region)
+	}
+	if project, _, _ := strings.Cut(repository.Repository, "/"); regional && v.ProjectID != "" && project != v.ProjectID {
+		c.errorf(ruleWrongValue, t.Position("gcp_gar.gcp_project_id"), "write "+diagnostic.Quote(project),
+			"image_url is in project %s", project)
+	}
+}
+
+func (c *checker) checkACR(t *syntax.Table, v format.ACRImage) {
+	repository, is := c.cloudRepository(t, "azure_acr", v.ImageURL, image.Azure, `"acme.azurecr.io/ledger-api"`)
+	registry := strings.TrimSuffix(strings.TrimPrefix(v.RegistryURL, "https://"), "/")
+	if is && registry != "" && !strings.EqualFold(registry, repository.Host) {
+		c.errorf(ruleWrongValue, t.Position("azure_acr.registry_url"), "write "+diagnostic.Quote(repository.Host),
+			"image_url is in registry %s", repository.Host)
+	}
+	named := v.TenantID != "" || v.ClientID != "" || v.ClientSecretName != "" || v.ClientCertificateName != ""
+	both := v.ClientSecretName != "" && v.ClientCertificateName != ""
+	either := v.ClientSecretName != "" || v.ClientCertificateName != ""
+	if named && (v.TenantID == "" || v.ClientID == "" || !either || both) {
+		c.errorf(ruleChooseOne, t.KeyPosition("azure_acr"),
+			"name variables of the app by all of them, or by none for the identity of the build runner",
+			"an application needs tenant_id, client_id, and either client_secret_name or client_certificate_name")
 	}
 }
 

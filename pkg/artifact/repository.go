@@ -8,9 +8,12 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
+	"time"
 
 	godigest "github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
@@ -53,6 +56,7 @@ type Credential struct {
 	username string
 	password seal.Secret
 	token    seal.Secret
+	renewed  func(ctx context.Context) (username, password string, err error)
 }
 
 // Basic returns a credential with a user name and a password. It also works with registries that
@@ -65,6 +69,12 @@ func Basic(username, password string) Credential {
 // attempt token. The token is not sent after a redirect to another host.
 func Bearer(token string) Credential {
 	return Credential{token: seal.NewSecret([]byte(token))}
+}
+
+// Renewed returns a credential whose user name and password come from a function, which is called again when the
+// registry does not accept them any more.
+func Renewed(get func(ctx context.Context) (username, password string, err error)) Credential {
+	return Credential{renewed: get}
 }
 
 // defaultMaxBytes bounds a layer when Repository.MaxBytes is zero.
@@ -98,21 +108,31 @@ func OpenClient(reference Reference, credential Credential, client *http.Client)
 		return nil, fmt.Errorf("open repository %s: leave out the tag or digest", reference)
 	}
 	opened.PlainHTTP = reference.PlainHTTP
-	opened.Client = newAuthClient(opened.Reference.Host(), credential, *client)
+	retrying := *client
+	retrying.Transport = newTransport(client.Transport)
+	opened.Client = newAuthClient(opened.Reference.Host(), credential, &retrying)
 	opened.SkipReferrersGC = true
 	opened.ReferrerListMaxPages = maxPages
 	return &Repository{reference: reference, remote: opened}, nil
 }
 
-func newAuthClient(host string, credential Credential, client http.Client) remote.Client {
-	client.Transport = newTransport(client.Transport)
+func newAuthClient(host string, credential Credential, client *http.Client) remote.Client {
 	authClient := &auth.Client{
-		Client: &client,
+		Client: client,
 		Header: http.Header{"User-Agent": {"nuon"}},
 		Cache:  auth.NewCache(),
 	}
 	if !credential.token.IsZero() {
 		return bearerClient{client: authClient, token: credential.token}
+	}
+	if credential.renewed != nil {
+		authClient.Credential = func(ctx context.Context, asking string) (auth.Credential, error) {
+			if asking != host {
+				return auth.EmptyCredential, nil
+			}
+			username, password, err := credential.renewed(ctx)
+			return auth.Credential{Username: username, Password: password}, err
+		}
 	}
 	if !credential.password.IsZero() {
 		authClient.Credential = auth.StaticCredential(host, auth.Credential{
@@ -134,6 +154,42 @@ type bearerClient struct {
 func (b bearerClient) Do(request *http.Request) (*http.Response, error) {
 	request.Header.Set("Authorization", "Bearer "+string(b.token.Reveal()))
 	return b.client.Do(request)
+}
+
+// Reader sends requests that read from the repositories of one registry. It does not repeat them. It is safe for
+// concurrent use.
+type Reader struct {
+	host       string
+	credential Credential
+	client     *http.Client
+
+	mu    sync.Mutex
+	auth  remote.Client
+	since time.Time
+}
+
+// readerLife is how long a Reader uses what a registry accepted: a credential that is renewed is looked up again
+// before it expires, because some registries answer an expired one with 403.
+const readerLife = 10 * time.Minute
+
+// NewReader returns a Reader that sends the credential, or the token that the registry issues for it.
+func NewReader(host string, credential Credential, client *http.Client) *Reader {
+	return &Reader{host: host, credential: credential, client: client}
+}
+
+func (r *Reader) authenticated() remote.Client {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.auth == nil || time.Since(r.since) > readerLife {
+		r.auth, r.since = newAuthClient(r.host, r.credential, r.client), time.Now()
+	}
+	return r.auth
+}
+
+// Do sends a request to read from a repository.
+func (r *Reader) Do(request *http.Request, repository string) (*http.Response, error) {
+	reference := registry.Reference{Registry: r.host, Repository: repository}
+	return r.authenticated().Do(request.WithContext(auth.AppendRepositoryScope(request.Context(), reference, auth.ActionPull)))
 }
 
 // Reference returns the reference that was opened.

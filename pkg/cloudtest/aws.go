@@ -36,8 +36,9 @@ type AWS struct {
 // Role is a role of an account.
 type Role struct {
 	Account, Name string
-	// TrustedBy are the ARNs of roles that may assume it; nil means nobody.
-	TrustedBy []string
+	// TrustedBy are the ARNs of roles that may assume it; nil means nobody. ExternalID, if set, is what they must state.
+	TrustedBy  []string
+	ExternalID string
 	// TrustedUntil is when the trust ends, as a condition on the time; zero means never.
 	TrustedUntil time.Time
 	// Allows decides about a request for an action on a resource; nil allows everything.

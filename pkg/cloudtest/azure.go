@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -14,6 +15,10 @@ import (
 type Azure struct {
 	cloud  *Cloud
 	issuer *issuer // the keys are those of all tenants
+	logins logins
+
+	mu           sync.Mutex
+	applications []AzureApplication
 }
 
 // AzureMachine is a machine with a managed identity.
@@ -29,6 +34,10 @@ type AzureMachine struct {
 func newAzure(c *Cloud) *Azure {
 	a := &Azure{cloud: c, issuer: &issuer{}}
 	c.hosts["login.microsoftonline.com"] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/oauth2/v2.0/token") {
+			a.serveToken(w, r)
+			return
+		}
 		if !strings.HasSuffix(r.URL.Path, "/discovery/v2.0/keys") {
 			http.NotFound(w, r)
 			return

@@ -12,6 +12,7 @@ import (
 type GCP struct {
 	cloud  *Cloud
 	issuer *issuer
+	logins logins
 }
 
 // Machine is a virtual machine of a project on GCP.
@@ -74,6 +75,10 @@ func (g *GCP) StartMachine(m Machine) (environ []string, set func(name, value st
 			return
 		}
 		_, _ = w.Write([]byte(g.IdentityToken(m, audience)))
+	})
+	mux.HandleFunc(base+"instance/service-accounts/default/token", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, map[string]any{"access_token": g.AccessToken(m), "token_type": "Bearer",
+			"expires_in": int(googleLife.Seconds())})
 	})
 	mux.HandleFunc(base+"instance/attributes/{name}", func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()

@@ -83,7 +83,8 @@ func (a *AWS) assumeRole(w http.ResponseWriter, s Session, v url.Values) error {
 	switch {
 	case err != nil || !sessionName.MatchString(name) || life < minSession:
 		return AWSError{400, "ValidationError", "a parameter of AssumeRole is not valid"}
-	case role == nil || !role.trusts(s.Role.ARN(), a.cloud.Now()) || !a.allows(s, "sts:AssumeRole", arn):
+	case role == nil || !role.trusts(s.Role.ARN(), a.cloud.Now()) || !a.allows(s, "sts:AssumeRole", arn),
+		role.ExternalID != "" && v.Get("ExternalId") != role.ExternalID:
 		return AWSError{403, "AccessDenied",
 			"User: " + s.ARN() + " is not authorized to perform: sts:AssumeRole on resource: " + arn}
 	case life > longest:

@@ -88,3 +88,21 @@ func TestWrongImages(t *testing.T) {
 		}
 	}
 }
+
+func TestCloud(t *testing.T) {
+	const ecrRegistry = "111122223333.dkr.ecr.eu-central-1.amazonaws.com"
+	for host, want := range map[string]string{
+		ecrRegistry: AWS, "111122223333.dkr.ecr-fips.us-gov-west-1.amazonaws.com": AWS,
+		"111122223333.dkr.ecr.cn-north-1.amazonaws.com.cn": AWS, "111122223333.dkr-ecr.eu-west-1.on.aws": AWS,
+		"europe-west3-docker.pkg.dev": GCP, "gcr.io": GCP, "eu.gcr.io": GCP, "acme.azurecr.io": Azure,
+		"ghcr.io": "", "public.ecr.aws": "", ecrRegistry + ".evil.test": "", "evil.test/" + ecrRegistry: "",
+		"acme.azurecr.io:8443": "", "azurecr.io": "", "evil.test#.azurecr.io": "", "x.y.azurecr.io": "",
+	} {
+		if got := Cloud(host); got != want {
+			t.Errorf("%s: got %q, want %q", host, got, want)
+		}
+	}
+	if got := ECRRegion(ecrRegistry); got != "eu-central-1" {
+		t.Errorf("the region is %q", got)
+	}
+}

@@ -102,7 +102,7 @@ func (b *bench) serveRegistry() build.Registry {
 		Base: artifact.Reference{
 			Host: strings.TrimPrefix(server.URL, "http://"), Repository: "vendor", PlainHTTP: true,
 		},
-		Credential: artifact.Basic("test", token),
+		Credential: artifact.Basic("test", token), Client: &http.Client{},
 	}
 }
 

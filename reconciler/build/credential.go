@@ -127,15 +127,20 @@ func (m *ModuleCredentials) Get(
 		if !mayRead(attempt.Job, address) {
 			return nil
 		}
+		use := seal.ModuleCredentialContext(tx.Org, ref.Job, request.Address)
 		row, covers, err := closestCredential(ctx, tx, address)
-		if err != nil || !covers {
+		if err != nil {
+			return err
+		}
+		if !covers {
+			found, err = m.registryLogin(ctx, tx, attempt.Job, address, to, use)
 			return err
 		}
 		secret, err := m.open(tx.Org, row)
 		if err != nil {
 			return err
 		}
-		sealed, err := to.Seal(seal.ModuleCredentialContext(tx.Org, ref.Job, request.Address), secret.Reveal())
+		sealed, err := to.Seal(use, secret.Reveal())
 		if err != nil {
 			return fmt.Errorf("seal credential %s: %w", row.Name, err)
 		}

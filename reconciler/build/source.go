@@ -3,6 +3,7 @@ package build
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
@@ -21,11 +22,13 @@ type Registry struct {
 	Base artifact.Reference
 	// Credential may push there.
 	Credential artifact.Credential
+	// Client sends the requests.
+	Client *http.Client
 }
 
 // Push stores a packed source. An error of the registry is an *artifact.Error.
 func (r Registry) Push(ctx context.Context, repository string, source artifact.Artifact) (string, error) {
-	opened, err := artifact.Open(r.Base.Child(repository), r.Credential)
+	opened, err := artifact.OpenClient(r.Base.Child(repository), r.Credential, r.Client)
 	if err != nil {
 		return "", err
 	}

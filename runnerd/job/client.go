@@ -219,10 +219,11 @@ func ContestedWarning(state api.State) string {
 }
 
 // ModuleCredential is a credential for an address of Terraform modules, images or charts. Secret is zero if there is
-// none.
+// none. Login, if it names a cloud, is used instead, and Secret is that of the application that logs in.
 type ModuleCredential struct {
 	Username string
 	Secret   seal.Secret
+	Login    api.RegistryLogin
 }
 
 // ModuleCredential returns the org's credential for an address of modules, images or charts. It is sealed to a
@@ -241,10 +242,13 @@ func (c *AttemptClient) ModuleCredential(ctx context.Context, org, address strin
 		if err := apiclient.CheckResponse("read a credential for modules", answer.HTTPResponse, answer.Body); err != nil {
 			return err
 		}
-		if answer.JSON200 == nil || answer.JSON200.Secret == nil {
+		if answer.JSON200 == nil {
 			return nil
 		}
-		found.Username = answer.JSON200.Username
+		found.Username, found.Login = answer.JSON200.Username, answer.JSON200.Login
+		if answer.JSON200.Secret == nil {
+			return nil
+		}
 		found.Secret, err = key.Open(*answer.JSON200.Secret, seal.ModuleCredentialContext(org, c.job, address))
 		if err != nil {
 			return apiclient.Permanent(fmt.Errorf("read a credential for modules: %w", err))

@@ -57,12 +57,12 @@ type Env struct {
 // anyUser is the user name of a credential without one. Servers that take tokens ignore it.
 const anyUser = "nuon"
 
-// BuildCredential returns the org's credential with a user name for an address of images or charts, or zero if
-// there is none. The log masks it.
+// BuildCredential returns the org's credential with a user name, or the login, for an address of images or charts,
+// or zero if there is none. The log masks it.
 func (e *Env) BuildCredential(ctx context.Context, address string) (ModuleCredential, error) {
 	found, err := e.API.ModuleCredential(ctx, e.Spec.Org, address)
 	if err != nil || found.Secret.IsZero() {
-		return ModuleCredential{}, err
+		return found, err
 	}
 	e.Redact.AddSecret(found.Secret)
 	found.Username = cmp.Or(found.Username, anyUser)

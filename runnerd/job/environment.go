@@ -10,6 +10,8 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/registrylogin"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
@@ -114,8 +116,13 @@ func (e environment) registries(spec api.JobSpec) (vendor, install *Registry, er
 			return nil, nil, fmt.Errorf("%s: %w", VarRegistry, err)
 		}
 		own = &Registry{Reference: reference}
-		if e.registryUsername != "" || !e.registryPassword.IsZero() {
+		switch {
+		case e.registryUsername != "" || !e.registryPassword.IsZero():
 			own.Credential = artifact.Basic(e.registryUsername, string(e.registryPassword.Reveal()))
+		case image.Cloud(reference.Host) != "":
+			if own.Login, err = registrylogin.New(reference.Host, registrylogin.Identity{}, nil); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	switch {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"path"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/registrylogin"
 )
 
 // Registry is an artifact registry with this job's credential for it. The repositories
@@ -17,6 +19,8 @@ import (
 type Registry struct {
 	Reference  artifact.Reference
 	Credential artifact.Credential
+	// Login, if set, replaces Credential: the runner's identity in the cloud of the registry.
+	Login *registrylogin.Session
 }
 
 // Pull fetches an artifact and verifies its digest.
@@ -51,6 +55,10 @@ func (r *Registry) Open(name string) (*artifact.Repository, error) {
 	}
 	if name == "" || path.Clean("/"+name) != "/"+name || strings.ContainsAny(name, "@:") {
 		return nil, fmt.Errorf("%q is not the name of a repository; this is a bug in the control plane; report it", name)
+	}
+	if r.Login != nil {
+		return artifact.OpenClient(r.Reference.Child(name), artifact.Renewed(r.Login.Credential),
+			&http.Client{Transport: r.Login.Transport(nil)})
 	}
 	return artifact.Open(r.Reference.Child(name), r.Credential)
 }

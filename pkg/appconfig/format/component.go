@@ -126,7 +126,7 @@ type ValuesFile struct {
 }
 
 // ContainerImage is a component of type container_image: an existing image that is copied into the
-// registry of each install. Set exactly one of public, aws_ecr and gcp_gar.
+// registry of each install. Set exactly one of public, aws_ecr, gcp_gar and azure_acr.
 type ContainerImage struct {
 	Component
 	// An image that anyone can pull, or that a stored credential opens.
@@ -156,12 +156,12 @@ type PublicImage struct {
 
 // ECRImage is an image in Amazon ECR.
 type ECRImage struct {
-	// Role that pulls the image.
-	IAMRoleARN string `toml:"iam_role_arn" json:"iam_role_arn,omitempty" config:"required,idle" example:"arn:aws:iam::123456789012:role/pull"`
+	// Role that the build runner assumes to pull the image, with the id of the org as external id.
+	IAMRoleARN string `toml:"iam_role_arn" json:"iam_role_arn,omitempty" config:"required" example:"arn:aws:iam::123456789012:role/pull"`
 	// Cloud connection that pulls the image.
 	Connection string `toml:"connection" json:"connection,omitempty" config:"idle" example:"acme-images"`
-	// Region of the registry.
-	Region string `toml:"region" json:"region,omitempty" config:"required,idle" example:"eu-central-1"`
+	// Region of the registry, as in image_url.
+	Region string `toml:"region" json:"region,omitempty" config:"required" example:"eu-central-1"`
 	// Repository of the image.
 	ImageURL string `toml:"image_url" json:"image_url,omitempty" config:"required" example:"123456789012.dkr.ecr.eu-central-1.amazonaws.com/ledger-api"`
 	// Tag, or digest, or both (1.4@sha256:…). Set this or update_policy.
@@ -172,40 +172,41 @@ type ECRImage struct {
 
 // GARImage is an image in Google Artifact Registry.
 type GARImage struct {
-	// Project of the registry.
-	ProjectID string `toml:"gcp_project_id" json:"gcp_project_id,omitempty" config:"required,idle" example:"acme-images"`
-	// Region of the registry.
-	Region string `toml:"region" json:"region,omitempty" config:"required,idle" example:"europe-west3"`
+	// Project of the registry, as in image_url.
+	ProjectID string `toml:"gcp_project_id" json:"gcp_project_id,omitempty" config:"required" example:"acme-images"`
+	// Region of the registry, as in image_url.
+	Region string `toml:"region" json:"region,omitempty" config:"required" example:"europe-west3"`
 	// Repository of the image.
 	ImageURL string `toml:"image_url" json:"image_url,omitempty" config:"required" example:"europe-west3-docker.pkg.dev/acme-images/ledger/api"`
 	// Tag, or digest, or both (1.4@sha256:…). Set this or update_policy.
 	Tag string `toml:"tag" json:"tag,omitempty" example:"2.3.1"`
 	// Versions of which the newest is taken, instead of a tag. Tags such as 1.10.3 and v1.10.3 count.
 	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" example:"~1.10.0"`
-	// Service account that pulls the image.
-	ServiceAccountEmail string `toml:"service_account_email" json:"service_account_email,omitempty" config:"idle" example:"pull@acme-images.iam.gserviceaccount.com"`
-	// Workload identity provider of the service account.
-	WorkloadIdentityProvider string `toml:"workload_identity_provider" json:"workload_identity_provider,omitempty" config:"idle" example:"projects/1/locations/global/workloadIdentityPools/nuon/providers/runner"`
+	// Service account that the build runner acts as to pull the image. The default is its own identity.
+	ServiceAccountEmail string `toml:"service_account_email" json:"service_account_email,omitempty" example:"pull@acme-images.iam.gserviceaccount.com"`
+	// Workload identity provider that accepts a build runner on AWS, with or without a service account.
+	WorkloadIdentityProvider string `toml:"workload_identity_provider" json:"workload_identity_provider,omitempty" example:"projects/1/locations/global/workloadIdentityPools/nuon/providers/runner"`
 }
 
 // ACRImage is an image in an Azure container registry. The credentials are names of app variables, never values.
+// Without them, the build runner's managed or workload identity pulls the image.
 type ACRImage struct {
 	// Repository of the image.
 	ImageURL string `toml:"image_url" json:"image_url,omitempty" config:"required" example:"acme.azurecr.io/ledger-api"`
-	// Address of the registry.
-	RegistryURL string `toml:"registry_url" json:"registry_url,omitempty" config:"required,idle" example:"acme.azurecr.io"`
+	// Address of the registry, as in image_url.
+	RegistryURL string `toml:"registry_url" json:"registry_url,omitempty" config:"required" example:"acme.azurecr.io"`
 	// Tag, or digest, or both (1.4@sha256:…). Set this or update_policy.
 	Tag string `toml:"tag" json:"tag,omitempty" example:"2.3.1"`
 	// Versions of which the newest is taken, instead of a tag. Tags such as 1.10.3 and v1.10.3 count.
 	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" example:"~1.10.0"`
 	// Variable of the app with the tenant.
-	TenantID string `toml:"tenant_id" json:"tenant_id,omitempty" config:"idle" example:"acr_tenant"`
+	TenantID string `toml:"tenant_id" json:"tenant_id,omitempty" example:"acr_tenant"`
 	// Variable of the app with the client.
-	ClientID string `toml:"client_id" json:"client_id,omitempty" config:"idle" example:"acr_client"`
+	ClientID string `toml:"client_id" json:"client_id,omitempty" example:"acr_client"`
 	// Variable of the app with the secret of the client.
-	ClientSecretName string `toml:"client_secret_name" json:"client_secret_name,omitempty" config:"idle" example:"acr_secret"`
-	// Variable of the app with the certificate of the client.
-	ClientCertificateName string `toml:"client_certificate_name" json:"client_certificate_name,omitempty" config:"idle" example:"acr_certificate"`
+	ClientSecretName string `toml:"client_secret_name" json:"client_secret_name,omitempty" example:"acr_secret"`
+	// Variable of the app with the certificate of the client and its key, in PEM, instead of the secret.
+	ClientCertificateName string `toml:"client_certificate_name" json:"client_certificate_name,omitempty" example:"acr_certificate"`
 }
 
 // DockerBuild is a component of type docker_build: an image that nuon builds. The build context is

@@ -49,7 +49,7 @@ func newVendor(t *testing.T) *vendor {
 	return &vendor{
 		VendorRegistry: runner.VendorRegistry{
 			Base: server.URL, Prefix: vendorPrefix,
-			Credential: func(context.Context) (string, string, error) { return "nuon", pull, nil },
+			Reader: artifact.NewReader(strings.TrimPrefix(server.URL, "http://"), artifact.Basic("nuon", pull), &http.Client{}),
 		},
 		host: strings.TrimPrefix(server.URL, "http://"),
 		push: signer.Issue(vendorPrefix, []string{registry.ActionPull, registry.ActionPush}, time.Now().Add(time.Hour)),
@@ -244,7 +244,8 @@ func TestAPartThatWasNotAskedFor(t *testing.T) {
 			w.Header().Set("Content-Range", said)
 			w.WriteHeader(http.StatusPartialContent)
 		}))
-		content, err := runner.VendorRegistry{Base: server.URL}.Open(t.Context(),
+		content, err := runner.VendorRegistry{Base: server.URL,
+			Reader: artifact.NewReader("127.0.0.1", artifact.Credential{}, &http.Client{})}.Open(t.Context(),
 			runner.Wanted{Repository: "r", Digest: "d", Kind: runner.Layers}, 4)
 		if (err == nil) != good || good && (content.From != 4 || content.Size != 10) {
 			t.Errorf("%q: %+v %v", said, content, err)
@@ -378,7 +379,7 @@ func TestTheVendorsRegistryAnswersInWords(t *testing.T) {
 	v := newVendor(t)
 	named, _ := v.add(t, "acme/web", "the module")
 	wrong := v.VendorRegistry
-	wrong.Credential = func(context.Context) (string, string, error) { return "nuon", "wrong", nil }
+	wrong.Reader = artifact.NewReader(v.host, artifact.Basic("nuon", "wrong"), &http.Client{})
 	want := runner.Wanted{Repository: named.Repository, Digest: named.Digest, Kind: runner.Manifests}
 	if _, err := wrong.Open(t.Context(), want, 0); err == nil || errors.Is(err, runner.ErrNoBlob) ||
 		!strings.Contains(err.Error(), "401") {
@@ -391,7 +392,8 @@ func TestTheVendorsRegistryAnswersInWords(t *testing.T) {
 		t.Errorf("what is not there: %v", err)
 	}
 	broken := errors.New("no key")
-	wrong.Credential = func(context.Context) (string, string, error) { return "", "", broken }
+	wrong.Reader = artifact.NewReader(v.host, artifact.Renewed(
+		func(context.Context) (string, string, error) { return "", "", broken }), &http.Client{})
 	if _, err := wrong.Open(t.Context(), want, 0); !errors.Is(err, broken) {
 		t.Errorf("no credential: %v", err)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
 // VendorRegistry reads the vendor's OCI registry over HTTP with the reconciler's own credential. It
@@ -14,12 +16,8 @@ type VendorRegistry struct {
 	Base string
 	// Prefix precedes the repositories that specs name, such as "dev/vendor"; may be empty.
 	Prefix string
-	// Credential returns user name and password for each request; nil for a registry that needs
-	// none.
-	Credential func(ctx context.Context) (username, password string, err error)
-	// Client sends the requests; nil means http.DefaultClient, which drops the password on
-	// redirects to another host.
-	Client *http.Client
+	// Reader sends the requests with the reconciler's credential.
+	Reader *artifact.Reader
 }
 
 var _ Blobs = VendorRegistry{}
@@ -31,15 +29,12 @@ const manifestTypes = "application/vnd.oci.image.manifest.v1+json, application/v
 // Open requests the bytes of a digest, starting at from. It returns ErrNoBlob if the registry does
 // not have them.
 func (v VendorRegistry) Open(ctx context.Context, want Wanted, from int64) (Content, error) {
-	request, err := v.request(ctx, want, from)
+	repository := strings.Trim(v.Prefix+"/"+want.Repository, "/")
+	request, err := v.request(ctx, repository, want, from)
 	if err != nil {
 		return Content{}, err
 	}
-	client := v.Client
-	if client == nil {
-		client = http.DefaultClient
-	}
-	answer, err := client.Do(request)
+	answer, err := v.Reader.Do(request, repository)
 	if err != nil {
 		return Content{}, fmt.Errorf("read %s of the vendor's registry: %w", want.Digest, err)
 	}
@@ -51,9 +46,10 @@ func (v VendorRegistry) Open(ctx context.Context, want Wanted, from int64) (Cont
 	return content, nil
 }
 
-func (v VendorRegistry) request(ctx context.Context, want Wanted, from int64) (*http.Request, error) {
-	path := strings.Trim(v.Prefix+"/"+want.Repository, "/")
-	address := strings.TrimRight(v.Base, "/") + "/v2/" + path + "/" + string(want.Kind) + "/" + want.Digest
+func (v VendorRegistry) request(
+	ctx context.Context, repository string, want Wanted, from int64,
+) (*http.Request, error) {
+	address := strings.TrimRight(v.Base, "/") + "/v2/" + repository + "/" + string(want.Kind) + "/" + want.Digest
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, fmt.Errorf("read %s of the vendor's registry: %w", want.Digest, err)
@@ -65,13 +61,6 @@ func (v VendorRegistry) request(ctx context.Context, want Wanted, from int64) (*
 	}
 	if from > 0 {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
-	}
-	if v.Credential != nil {
-		username, password, err := v.Credential(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("credential of the vendor's registry: %w", err)
-		}
-		request.SetBasicAuth(username, password)
 	}
 	return request, nil
 }

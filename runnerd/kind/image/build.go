@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
+	"github.com/nuon-toolkit/nuon/pkg/registrylogin"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/transfer"
 )
@@ -25,11 +26,12 @@ const (
 
 // Build is the handler of build jobs: it copies an image to the vendor's registry.
 type Build struct {
-	// roots, allowPrivate and credential replace the trusted certificates, NUON_IMAGES_PRIVATE and the
-	// org's credentials, in tests.
+	// roots, allowPrivate, credential and login replace the trusted certificates, NUON_IMAGES_PRIVATE, the
+	// org's credentials and the logins to clouds, in tests.
 	roots        *x509.CertPool
 	allowPrivate func(host string) bool
 	credential   func(address string) job.ModuleCredential
+	login        func(host string, as registrylogin.Identity) func(context.Context) (user, password string, err error)
 }
 
 // Run resolves and copies the image. A spec with a resolution gets the image of that digest again.
@@ -91,13 +93,34 @@ func (b Build) open(ctx context.Context, env *job.Env, address string) (*artifac
 		return nil, fmt.Errorf("read the credential for image %s: %w", address, err)
 	}
 	credential := artifact.Credential{}
-	if !found.Secret.IsZero() {
+	switch {
+	case found.Login.Cloud != "":
+		if credential, err = b.logIn(reference.Host, found); err != nil {
+			return nil, err
+		}
+	case !found.Secret.IsZero():
 		credential = artifact.Basic(found.Username, string(found.Secret.Reveal()))
 	}
 	guard := netguard.Options{Roots: b.roots}
 	return artifact.OpenClient(reference, credential, &http.Client{
 		Transport: netguard.NewByHost(guard, allow), CheckRedirect: netguard.CheckRedirect,
 	})
+}
+
+// logIn returns the credential of a login to the registry of a cloud.
+func (b Build) logIn(host string, found job.ModuleCredential) (artifact.Credential, error) {
+	l := found.Login
+	who := registrylogin.Identity{Role: l.Role, ExternalID: l.ExternalID, ServiceAccount: l.ServiceAccount,
+		WorkloadProvider: l.WorkloadIdentityProvider, Tenant: l.Tenant, Client: l.Client, Secret: found.Secret,
+		Certificate: l.Certificate}
+	if b.login != nil {
+		return artifact.Renewed(b.login(host, who)), nil
+	}
+	session, err := registrylogin.New(host, who, nil)
+	if err != nil {
+		return artifact.Credential{}, err
+	}
+	return artifact.Renewed(session.Credential), nil
 }
 
 func (b Build) findCredential(ctx context.Context, env *job.Env, address string) (job.ModuleCredential, error) {

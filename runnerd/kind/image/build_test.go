@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/registrylogin"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
@@ -220,5 +221,27 @@ func TestAnInterruptedCopyContinues(t *testing.T) {
 	r.must(err)
 	if got, want := r.stored.Load(), missing+int64(len(list.Layer))+2; missing >= 600_000 || got != want {
 		t.Errorf("%d bytes were sent, want %d", got, want)
+	}
+}
+
+// TestLoginsToClouds: an image in the registry of a cloud is copied with a login as whom the config names.
+func TestLoginsToClouds(t *testing.T) {
+	r := newRig(t)
+	r.index("1.4", r.platform("amd64", 100))
+	r.answer = func(w http.ResponseWriter, request *http.Request) bool {
+		if user, password, _ := request.BasicAuth(); user == "AWS" && password == "s3cret" {
+			return false
+		}
+		w.Header().Set("WWW-Authenticate", `Basic realm="ecr"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return true
+	}
+	r.credential = job.ModuleCredential{Login: api.RegistryLogin{Cloud: "aws", Role: "arn:aws:iam::1:role/pull",
+		ExternalID: "org_1"}}
+	r.mustBuild(r.env("1.4"))
+	want := []registrylogin.Identity{{Role: "arn:aws:iam::1:role/pull", ExternalID: "org_1"}}
+	sameSecret := cmp.Comparer(func(a, b seal.Secret) bool { return a.IsZero() == b.IsZero() })
+	if diff := cmp.Diff(want, r.logins, sameSecret); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"context"
 	"crypto/x509"
 	"fmt"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/registrylogin"
 	"github.com/nuon-toolkit/nuon/pkg/testbuffer"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
@@ -47,8 +49,10 @@ type rig struct {
 	refuse func(w http.ResponseWriter, r *http.Request) bool
 
 	credential job.ModuleCredential
-	asked      []string // addresses for which a credential was looked up
-	hosts      string   // that may be private
+	// logins are the identities for which a login was requested; each gets the user AWS with the password s3cret.
+	logins []registrylogin.Identity
+	asked  []string // addresses for which a credential was looked up
+	hosts  string   // that may be private
 }
 
 const (
@@ -130,6 +134,10 @@ func (r *rig) build(env *job.Env) (api.BuildResult, error) {
 	b.credential = func(address string) job.ModuleCredential {
 		r.asked = append(r.asked, address)
 		return r.credential
+	}
+	b.login = func(_ string, as registrylogin.Identity) func(context.Context) (string, string, error) {
+		r.logins = append(r.logins, as)
+		return func(context.Context) (string, string, error) { return "AWS", "s3cret", nil }
 	}
 	result, err := b.Run(r.t.Context(), env)
 	return result.Build, err

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/azureidentity"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/secretstore"
 	"github.com/nuon-toolkit/nuon/runnerd/secretstore/rest"
@@ -44,6 +45,12 @@ type Options struct {
 var vaultAddress = regexp.MustCompile(`^https://[A-Za-z0-9-]{3,24}\.vault\.` +
 	`(azure\.net|azure\.cn|usgovcloudapi\.net)$`)
 
+// newToken returns the tokens of the runner's identity for vaults like the given one.
+func newToken(vault string) func(ctx context.Context, renew bool) (string, error) {
+	_, domain, _ := strings.Cut(strings.TrimPrefix(vault, "https://"), ".")
+	return azureidentity.New("https://" + domain).Token
+}
+
 // Open returns the store of a vault.
 func Open(o Options) (*Store, error) {
 	o.Vault = strings.TrimSuffix(o.Vault, "/")
@@ -53,7 +60,7 @@ func Open(o Options) (*Store, error) {
 				fmt.Errorf("%.120q is no address of a Key Vault; write vault = \"https://NAME.vault.azure.net\" under "+
 					"[secrets] in the runner file", o.Vault)
 		}
-		o.Token = newIdentity(o.Vault).token
+		o.Token = newToken(o.Vault)
 	}
 	if o.FirstPause == 0 {
 		o.FirstPause = time.Second

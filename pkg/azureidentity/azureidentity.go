@@ -1,4 +1,6 @@
-package azure
+// Package azureidentity gets tokens of the identity that a program has on Azure: the workload identity of
+// a pod, else the managed identity of the machine. It does not decide what a token is for.
+package azureidentity
 
 import (
 	"context"
@@ -31,22 +33,18 @@ const tokenTimeout = 15 * time.Second
 // maxToken bounds the answer with a token, in bytes.
 const maxToken = 64 << 10
 
-// identity gets tokens of the runner's identity: the workload identity of a pod, else the managed identity of the
-// machine.
-type identity struct {
+// Identity gets tokens for one audience. It is safe for concurrent use.
+type Identity struct {
 	audience string
 	mutex    sync.Mutex
 	cached   string
 }
 
-// newIdentity returns the identity with tokens for vaults like the given one.
-func newIdentity(vault string) *identity {
-	_, domain, _ := strings.Cut(strings.TrimPrefix(vault, "https://"), ".")
-	return &identity{audience: "https://" + domain}
-}
+// New returns the identity with tokens for an audience, such as https://vault.azure.net.
+func New(audience string) *Identity { return &Identity{audience: audience} }
 
-// token returns a token. A store lives as long as a job, which is shorter than a token.
-func (i *identity) token(ctx context.Context, renew bool) (string, error) {
+// Token returns the last token again, or a new one if there is none or renew is set.
+func (i *Identity) Token(ctx context.Context, renew bool) (string, error) {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
 	if i.cached != "" && !renew {
@@ -64,8 +62,8 @@ func (i *identity) token(ctx context.Context, renew bool) (string, error) {
 }
 
 // ofWorkload exchanges the token of a service account.
-func (i *identity) ofWorkload(ctx context.Context, file string) (string, error) {
-	assertion, err := os.ReadFile(file) //nolint:gosec // the environment of the runner names it
+func (i *Identity) ofWorkload(ctx context.Context, file string) (string, error) {
+	assertion, err := os.ReadFile(file) //nolint:gosec // the environment of the program names it
 	if err != nil {
 		return "", err
 	}
@@ -88,7 +86,7 @@ func (i *identity) ofWorkload(ctx context.Context, file string) (string, error) 
 }
 
 // ofMachine returns a token of the metadata service.
-func (i *identity) ofMachine(ctx context.Context) (string, error) {
+func (i *Identity) ofMachine(ctx context.Context) (string, error) {
 	host := os.Getenv(varMetadataHost)
 	if host == "" {
 		host = metadataAddress
