@@ -92,23 +92,23 @@ func TestActions(t *testing.T) {
 		want []string
 		says string
 	}{
-		"retry":          {func(s *stage) { s.press("j", "t", "y") }, []string{"nuon workflows retry wfl_1 stp_2"}, "done"},
-		"retry, not":     {func(s *stage) { s.press("j", "t", "n") }, nil, "canceled"},
-		"retry, pasted":  {func(s *stage) { s.press("j", "t"); s.Update(paste("y")) }, nil, "canceled"},
-		"retry, not yet": {func(s *stage) { s.press("t") }, nil, "only a failed step can be retried"},
+		"retry":          {func(s *stage) { s.press("t", "y") }, []string{"nuon workflows retry wfl_1 stp_2"}, "done"},
+		"retry, not":     {func(s *stage) { s.press("t", "n") }, nil, "canceled"},
+		"retry, pasted":  {func(s *stage) { s.press("t"); s.Update(paste("y")) }, nil, "canceled"},
+		"retry, not yet": {func(s *stage) { s.press("g", "t") }, nil, "only a failed step can be retried"},
 		"skip": {func(s *stage) { s.press("G", "s"); s.write("not today").press("enter") },
 			[]string{"nuon workflows skip wfl_1 stp_5 --reason 'not today'"}, "done"},
 		"skip, no reason": {func(s *stage) { s.press("G", "s", " ", "enter") }, nil, "Reason (shown to everyone)"},
 		"skip, after all": {func(s *stage) { s.press("G", "s").write("x").press("esc") }, nil, "s skip"},
 		"cancel": {func(s *stage) { s.press("c").write("wrong; $HOME").press("enter") },
 			[]string{"nuon workflows cancel wfl_1 --reason 'wrong; $HOME'"}, "done"},
-		"fails": {func(s *stage) { s.fails = errors.New("no permission\nmore"); s.press("j", "t", "y") },
+		"fails": {func(s *stage) { s.fails = errors.New("no permission\nmore"); s.press("t", "y") },
 			[]string{"nuon workflows retry wfl_1 stp_2"}, "nuon workflows retry wfl_1 stp_2: no permission"},
 		"deploy": {func(s *stage) { s.visit("install hello/acme").press("d", "y") },
 			[]string{"nuon deploy hello/acme"}, "done"},
 		"retry a build": {func(s *stage) { s.visit("app hello").press("G", "t", "y") },
 			[]string{"nuon builds retry bld_2"}, "done"},
-		"offline": {func(s *stage) { s.top().lost, s.top().why = s.now, errors.New("gone"); s.press("j", "t") }, nil,
+		"offline": {func(s *stage) { s.top().lost, s.top().why = s.now, errors.New("gone"); s.press("t") }, nil,
 			"control plane unreachable"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,11 +131,11 @@ func paste(text string) tea.KeyMsg {
 func TestCommandsAndCopies(t *testing.T) {
 	s := newStage(t, plainTheme, 100, 30, newPlane())
 	s.visit("workflow wfl_1").press("!")
-	s.shows("nuon workflows get wfl_1", "nuon logs workflow wfl_1 --step stp_1")
+	s.shows("nuon workflows get wfl_1", "nuon logs workflow wfl_1 --step stp_2")
 	s.press("y")
-	s.shows("copied nuon logs workflow wfl_1 --step stp_1")
+	s.shows("copied nuon logs workflow wfl_1 --step stp_2")
 	s.press("y")
-	if want := "\x1b]52;c;c3RwXzE=\x07"; !strings.HasSuffix(s.out.String(), want) {
+	if want := "\x1b]52;c;c3RwXzI=\x07"; !strings.HasSuffix(s.out.String(), want) {
 		t.Errorf("wrote %q, want %q at its end", s.out.String(), want)
 	}
 }

@@ -166,6 +166,8 @@ func ended() api.Workflow {
 
 func helloApp() api.App {
 	return api.App{ID: "app_1", Name: "hello", Repository: "https://git.example/hello", Ref: "main", Directory: ".",
+		Unbuilt: []api.UnbuiltComponent{{Name: "web", Build: api.NewestBuild{ID: "bld_2", Number: 2,
+			Status: api.BuildStatusFailed, Error: "chart: no such file", EndedAt: before(59 * time.Minute)}}},
 		Release: api.Release{ID: "rel_7", Number: 7, Commit: "99ab3c4d5e", Status: "complete",
 			Cause: "commit 99ab3c4 changed modules/web", CreatedAt: before(time.Hour),
 			Commits: []api.ReleasedCommit{{Commit: "99ab3c4d5e", Subject: "Serve another page",

@@ -56,6 +56,11 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.prepared(msg)
 	case review.Left:
 		m.closeReview()
+		if msg.Palette {
+			m.mode, m.typed = going, screen.Entry{}
+			m.typed.Set(msg.Typed)
+			return tea.Batch(m.complete(), m.load(m.top()))
+		}
 		return m.load(m.top())
 	default:
 		return m.passed(msg)

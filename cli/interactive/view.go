@@ -147,7 +147,7 @@ func (m *model) banner() []screen.Strip {
 
 // The rows of the details of the selected row, and the least height of a screen that shows them.
 const (
-	detailRows, moreDetailRows = 2, 4
+	detailRows, moreDetailRows = 3, 4
 	detailFrom, moreDetailFrom = 16, 30
 	mostFound                  = 8 // completions of the palette
 )

@@ -32,14 +32,19 @@ func Prepare(ctx context.Context, client *apiclient.Client, wanted func(api.Appr
 }
 
 // Left is the message that the review sends when the user leaves it.
-type Left struct{}
+type Left struct {
+	Palette bool   // the user goes to another screen
+	Typed   string // the start of the line that names it
+}
 
 // Show starts the review in a theme and size.
 func (s *Screen) Show(t *screen.Theme, width, height int) tea.Cmd {
 	s.model = newModel(s.requester, t, s.place, time.Now, s.first)
 	s.first = listed{}
 	s.leave = func() tea.Msg { return Left{} }
+	s.part = true
 	s.keys.quit.SetHelp("q", "back")
+	s.keys.palette = screen.Bind(":", "go to", ":")
 	s.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	return s.Init()
 }
@@ -55,4 +60,18 @@ func (s *Screen) Interrupted() bool { return s.interrupted }
 func (s *Screen) Close() (Answers, error) {
 	s.requester.Close()
 	return Answers{s.given, s.approved}, s.unheard(0)
+}
+
+// goTo leaves the screen for another one, whose line starts with what was typed.
+func (m *model) goTo(typed string) tea.Cmd {
+	return m.left(func() tea.Msg { return Left{Palette: true, Typed: typed} })
+}
+
+// left returns a command that leaves the screen, unless an answer is being sent.
+func (m *model) left(leave tea.Cmd) tea.Cmd {
+	if m.unheard(0) != nil {
+		m.say(m.theme.Warn, "an answer is being sent; press ctrl+c to quit anyway")
+		return nil
+	}
+	return leave
 }

@@ -16,6 +16,7 @@ type keyMap struct {
 	side                                        key.Binding
 	search, nextMatch, prevMatch                key.Binding
 	help, back, suspend, quit, interrupt, erase key.Binding
+	palette                                     key.Binding // only as a part of a larger program
 }
 
 func newKeys() keyMap {
@@ -43,17 +44,22 @@ func newKeys() keyMap {
 		quit:      screen.Bind("q", "quit", "q"),
 		interrupt: screen.Bind("ctrl+c", "quit immediately", "ctrl+c"),
 		erase:     screen.Bind("ctrl+l", "redraw", "ctrl+l"),
+		palette:   key.NewBinding(key.WithDisabled()),
 	}
 }
 
 func (k keyMap) groups() []screen.KeyGroup {
+	program := []key.Binding{k.help, k.back, k.erase, k.suspend, k.quit, k.interrupt}
+	if k.palette.Enabled() {
+		program = append([]key.Binding{k.palette}, program...)
+	}
 	return []screen.KeyGroup{
 		{Title: "Answer", Keys: []key.Binding{k.approve, k.approveWhole, k.reject, k.why}},
 		{Title: "The diff", Keys: []key.Binding{
 			k.nextChange, k.prevChange, k.fold, k.foldAll, k.side, k.search, k.nextMatch, k.prevMatch}},
 		{Title: "Move", Keys: []key.Binding{k.down, k.up, k.pageDown, k.pageUp, k.top, k.bottom}},
 		{Title: "The queue", Keys: []key.Binding{k.nextPlan, k.prevPlan, k.members, k.focus, k.open}},
-		{Title: "The screen", Keys: []key.Binding{k.help, k.back, k.erase, k.suspend, k.quit, k.interrupt}},
+		{Title: "The screen", Keys: program},
 	}
 }
 

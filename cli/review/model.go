@@ -3,6 +3,7 @@ package review
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -79,6 +80,7 @@ type model struct {
 
 	begin   tea.Cmd   // the command that Init runs besides the beat
 	leave   tea.Cmd   // the command that closes the screen
+	part    bool      // the screen is a part of a larger program
 	looking bool      // a poll of the queue is in flight
 	turn    int       // the number of the current poll, so that only one is ever scheduled
 	heard   time.Time // time of the last successful poll
@@ -385,6 +387,10 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 	case confirming, wholly, rejecting, searching, stopped:
 		return m.asked(msg)
 	}
+	if rest, goes := strings.CutPrefix(string(msg.Runes), ":"); goes && rest != "" && !msg.Paste &&
+		m.mode == reviewing && m.keys.palette.Enabled() { // keys that are typed fast arrive as one message
+		return m.goTo(rest)
+	}
 	var cmds []tea.Cmd
 	for _, one := range m.keys.single(msg) {
 		m.note, m.opening = cell{}, ""
@@ -412,11 +418,9 @@ func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 	k := m.keys
 	switch {
 	case key.Matches(msg, k.quit):
-		if m.unheard(0) != nil {
-			m.say(m.theme.Warn, "an answer is being sent; press ctrl+c to quit anyway")
-			return nil
-		}
-		return m.leave
+		return m.left(m.leave)
+	case key.Matches(msg, k.palette):
+		return m.goTo("")
 	case key.Matches(msg, k.help):
 		m.mode, m.overlay = helping, scroller{document: document{preface: m.help()}}
 	case key.Matches(msg, k.focus):
@@ -434,6 +438,9 @@ func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 			m.say(m.theme.Warn, fmt.Sprintf("side by side needs %d columns, the screen has %d", sideBySide, m.width))
 		}
 	case key.Matches(msg, k.back):
+		if m.part && m.query == "" && m.focus == onQueue {
+			return m.left(m.leave)
+		}
 		m.query, m.found = "", -1
 		m.focus = onQueue
 	case key.Matches(msg, k.approve):

@@ -239,7 +239,8 @@ func lastActivity(i api.InstallSummary) time.Time {
 
 // building reports whether a build of an app is queued or running.
 func (s snapshot) building(app string) bool {
-	return slices.ContainsFunc(s.components[app], func(c api.Component) bool {
+	n := slices.IndexFunc(s.apps, func(a api.App) bool { return a.Name == app })
+	return n >= 0 && slices.ContainsFunc(s.apps[n].Unbuilt, func(c api.UnbuiltComponent) bool {
 		return c.Problem == "" && (c.Build.Status == api.BuildStatusQueued || c.Build.Status == api.BuildStatusRunning)
 	})
 }
@@ -248,7 +249,7 @@ func (s snapshot) building(app string) bool {
 func (s snapshot) buildItems() []ActionItem {
 	var all []ActionItem
 	for _, a := range s.apps {
-		for _, c := range s.components[a.Name] {
+		for _, c := range a.Unbuilt {
 			m := ActionItem{Kind: KindBuild, App: a.Name, Component: c.Name}
 			switch {
 			case c.Problem != "":

@@ -11,12 +11,11 @@ import (
 
 // snapshot is the data of the control plane that the status is computed from.
 type snapshot struct {
-	apps       []api.App
-	components map[string][]api.Component // by the name of the app
-	installs   []api.InstallSummary
-	approvals  []api.Approval // the waiting ones, without their reports
-	runners    []api.Runner   // none if the token is for one app
-	system     *api.System    // nil if the token is for one app
+	apps      []api.App
+	installs  []api.InstallSummary
+	approvals []api.Approval // the waiting ones, without their reports
+	runners   []api.Runner   // none if the token is for one app
+	system    *api.System    // nil if the token is for one app
 }
 
 // largePage is the largest page size that the API allows.
@@ -31,7 +30,7 @@ func Read(ctx context.Context, client *apiclient.Client, app string, now time.Ti
 	return s.status(now), nil
 }
 
-// read reads all data, with one request for each page of each list and one for each app.
+// read reads all data, with one request for each page of each list.
 func read(ctx context.Context, client *apiclient.Client, app string) (snapshot, error) {
 	var s snapshot
 	for _, part := range []func(context.Context, *apiclient.Client, string) error{s.readApps, s.readInstalls,
@@ -46,25 +45,14 @@ func read(ctx context.Context, client *apiclient.Client, app string) (snapshot, 
 func (s *snapshot) readApps(ctx context.Context, client *apiclient.Client, app string) (err error) {
 	if app != "" {
 		one, err := apiclient.Decode[api.App](client.GetApp(ctx, app))
-		if err != nil {
-			return err
-		}
 		s.apps = []api.App{one}
-	} else if s.apps, err = apiclient.ListAll(func(cursor string) ([]api.App, string, error) {
-		l, err := apiclient.Decode[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Cursor: cursor, Limit: largePage}))
-		return l.Items, l.Next, err
-	}); err != nil {
 		return err
 	}
-	s.components = map[string][]api.Component{}
-	for _, a := range s.apps {
-		l, err := apiclient.Decode[api.ComponentList](client.ListComponents(ctx, a.ID))
-		if err != nil {
-			return err
-		}
-		s.components[a.Name] = l.Items
-	}
-	return nil
+	s.apps, err = apiclient.ListAll(func(cursor string) ([]api.App, string, error) {
+		l, err := apiclient.Decode[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Cursor: cursor, Limit: largePage}))
+		return l.Items, l.Next, err
+	})
+	return err
 }
 
 func (s *snapshot) readInstalls(ctx context.Context, client *apiclient.Client, app string) (err error) {

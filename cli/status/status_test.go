@@ -78,18 +78,15 @@ func question(app, name, component string, since time.Duration) api.Approval {
 func busy() snapshot {
 	return snapshot{
 		apps: []api.App{
-			{Name: "hello", Release: api.Release{Number: 7}},
+			{Name: "hello", Release: api.Release{Number: 7}, Unbuilt: []api.UnbuiltComponent{{Name: "web",
+				Build: api.NewestBuild{ID: "bld_1", Number: 3, Status: "failed",
+					Error: "terraform init: provider nobody/nothing was not found", EndedAt: earlier(time.Minute)}}}},
 			{Name: "shop", Release: api.Release{Number: 7}, Problem: "https://git.example/shop answers 401: its credential is " +
-				"not good any more"},
+				"not good any more", Unbuilt: []api.UnbuiltComponent{{Name: "net",
+				Problem: "the symbolic link modules/net/leak.tf leads out of the repository"}}},
 			{Name: "fresh", Release: api.Release{Number: 1}},
 			{Name: "wrong", Diagnostics: []api.Diagnostic{{Severity: "error"}, {Severity: "error"}, {Severity: "warning"}},
 				Revision: api.Revision{Commit: "f13a39b000"}},
-		},
-		components: map[string][]api.Component{
-			"hello": {{Name: "web", Build: api.Build{ID: "bld_1", Number: 3, Status: "failed",
-				Error: "terraform init: provider nobody/nothing was not found", EndedAt: earlier(time.Minute)}}},
-			"shop": {{Name: "net", Problem: "the symbolic link modules/net/leak.tf leads out of the repository"},
-				{Name: "web", Build: api.Build{Status: "succeeded"}}},
 		},
 		installs: []api.InstallSummary{
 			install("hello", "acme", "waiting_for_approval", because("the plan of web waits for approval", "web")),
@@ -186,11 +183,11 @@ func TestMatters(t *testing.T) {
 	young := func(i *api.InstallSummary) { i.LastWorkflow.EndedAt = earlier(time.Minute) }
 	never := func(i *api.InstallSummary) { i.LastWorkflow = api.WorkflowRef{} }
 	away := func(i *api.InstallSummary) { i.RunnerOnline = false }
-	built := api.Component{Name: "web", Build: api.Build{Status: "running"}}
+	built := api.UnbuiltComponent{Name: "web", Build: api.NewestBuild{Status: "running"}}
 	for name, c := range map[string]struct {
-		install    api.InstallSummary
-		components []api.Component
-		want       string // the kinds
+		install api.InstallSummary
+		unbuilt []api.UnbuiltComponent
+		want    string // the kinds
 	}{
 		"current":           {install("hello", "acme", "current"), nil, ""},
 		"gone":              {install("hello", "acme", "deprovisioned", away), nil, ""},
@@ -199,7 +196,7 @@ func TestMatters(t *testing.T) {
 		"behind for long":   {install("hello", "acme", "behind"), nil, "stale"},
 		"current but away":  {install("hello", "acme", "current", away), nil, "runner"},
 		"behind and away":   {install("hello", "acme", "behind", away), nil, "runner"},
-		"waits for a build": {install("hello", "acme", "waiting"), []api.Component{built}, ""},
+		"waits for a build": {install("hello", "acme", "waiting"), []api.UnbuiltComponent{built}, ""},
 		"waits for ever":    {install("hello", "acme", "waiting"), nil, "waiting"},
 		"rejected":          {install("hello", "acme", "rejected"), nil, "rejected"},
 		// the approval is the action item
@@ -208,7 +205,7 @@ func TestMatters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := snapshot{installs: []api.InstallSummary{c.install},
-				components: map[string][]api.Component{"hello": c.components}}
+				apps: []api.App{{Name: "hello", Unbuilt: c.unbuilt}}}
 			var got []string
 			for _, m := range s.actionItems(noon) {
 				got = append(got, string(m.Kind))
@@ -265,9 +262,6 @@ func plane(t *testing.T, s snapshot, oneApp bool) {
 		give(w, api.AppList{Items: s.apps[from:to], Next: next})
 	})
 	mux.HandleFunc("GET /v1/apps/{app}", func(w http.ResponseWriter, r *http.Request) { give(w, s.apps[0]) })
-	mux.HandleFunc("GET /v1/apps/{app}/components", func(w http.ResponseWriter, r *http.Request) {
-		give(w, api.ComponentList{Items: s.components[r.PathValue("app")]})
-	})
 	mux.HandleFunc("GET /v1/installs", func(w http.ResponseWriter, r *http.Request) {
 		var of []api.InstallSummary
 		for _, i := range s.installs {

@@ -1490,9 +1490,12 @@ type App struct {
 	Release Release `json:"release,omitempty,omitzero"`
 
 	// Repository empty for an uploaded app
-	Repository string     `json:"repository"`
-	Revision   Revision   `json:"revision,omitempty,omitzero"`
-	Version    AppVersion `json:"version,omitempty,omitzero"`
+	Repository string   `json:"repository"`
+	Revision   Revision `json:"revision,omitempty,omitzero"`
+
+	// Unbuilt components that cannot be built, or whose newest build has not succeeded: the sandbox first then by name
+	Unbuilt []UnbuiltComponent `json:"unbuilt,omitempty,omitzero"`
+	Version AppVersion         `json:"version,omitempty,omitzero"`
 }
 
 // AppConfig defines model for AppConfig.
@@ -3004,6 +3007,15 @@ type NewWorkflow struct {
 // NewWorkflowKind defines model for NewWorkflow.Kind.
 type NewWorkflowKind string
 
+// NewestBuild defines model for NewestBuild.
+type NewestBuild struct {
+	EndedAt time.Time   `json:"ended_at,omitempty,omitzero"`
+	Error   string      `json:"error,omitempty,omitzero"`
+	ID      string      `json:"id"`
+	Number  int         `json:"number"`
+	Status  BuildStatus `json:"status"`
+}
+
 // ObjectHealth defines model for ObjectHealth.
 type ObjectHealth struct {
 	// Object A Kubernetes object.
@@ -4267,6 +4279,16 @@ type TokenRole string
 type TokenList struct {
 	Items []Token `json:"items"`
 	Next  string  `json:"next,omitempty,omitzero"`
+}
+
+// UnbuiltComponent defines model for UnbuiltComponent.
+type UnbuiltComponent struct {
+	// Build the newest build of its current input; left out when there is none
+	Build NewestBuild `json:"build,omitempty,omitzero"`
+	Name  string      `json:"name"`
+
+	// Problem why it cannot be built
+	Problem string `json:"problem,omitempty,omitzero"`
 }
 
 // ValueProof The keyed hash of a plain output, by which a runner recognizes a value that a holder of its install key reported.

@@ -2211,6 +2211,58 @@ func (q *Queries) ViewSteps(ctx context.Context, orgID string, workflowIds []str
 	return items, nil
 }
 
+const viewUnbuilt = `-- name: ViewUnbuilt :many
+select c.app_id, c.name, c.problem, coalesce(b.id, '')::text as build_id, coalesce(b.number, 0)::int as number,
+    coalesce(b.status, '')::text as status, coalesce(b.error, '')::text as error, b.ended_at
+from components c
+left join lateral (select n.id, n.number, n.status, n.error, n.ended_at from builds n
+    where n.org_id = c.org_id and n.input_id = c.input_id and n.component_id = c.id order by n.number desc limit 1) b on true
+where c.org_id = $1 and c.app_id = any($2::text[]) and c.present and (c.problem <> '' or b.status <> 'succeeded')
+order by c.app_id, c.kind <> 'sandbox', c.name
+`
+
+type ViewUnbuiltRow struct {
+	AppID   string
+	Name    string
+	Problem string
+	BuildID string
+	Number  int32
+	Status  string
+	Error   string
+	EndedAt *time.Time
+}
+
+// ViewUnbuilt gives the present components of apps that cannot be built, or whose current input has no succeeded build, each with
+// the newest build of that input.
+func (q *Queries) ViewUnbuilt(ctx context.Context, orgID string, appIds []string) ([]ViewUnbuiltRow, error) {
+	rows, err := q.db.Query(ctx, viewUnbuilt, orgID, appIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ViewUnbuiltRow{}
+	for rows.Next() {
+		var i ViewUnbuiltRow
+		if err := rows.Scan(
+			&i.AppID,
+			&i.Name,
+			&i.Problem,
+			&i.BuildID,
+			&i.Number,
+			&i.Status,
+			&i.Error,
+			&i.EndedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const viewVersionsOfApp = `-- name: ViewVersionsOfApp :many
 select v.id, v.app_id, v.number, v.digest, v.revision_id, v.reason, v.created_at, coalesce(r.commit, '') as commit from app_versions v
 left join revisions r on r.org_id = v.org_id and r.id = v.revision_id

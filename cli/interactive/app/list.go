@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -40,8 +41,8 @@ func (l *List) Page(time.Time) page.Page {
 				{Text: problem, Ink: page.Bad}}}
 		if problem != "" {
 			r.Detail = []string{problem}
-		} else if a.Release.Cause != "" {
-			r.Detail = []string{a.Release.Cause}
+		} else {
+			r.Detail = []string{cmp.Or(a.Release.Cause, "no release yet: create one with `nuon sync --app "+a.Name+"`")}
 		}
 		rows = append(rows, r)
 	}

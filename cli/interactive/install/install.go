@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/review"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -18,12 +19,13 @@ type Screen struct {
 	name      string // as the user gave it
 	install   api.Install
 	workflows []api.Workflow
+	approvals map[string]string // the IDs of the approvals that wait, by component
 }
 
 // New returns the screen of an install, by its name, APP/NAME or id.
 func New(name string) *Screen { return &Screen{name: name} }
 
-// Load fetches the install and its newest workflows.
+// Load fetches the install, its newest workflows, and its approvals if some wait.
 func (s *Screen) Load(ctx context.Context, client *apiclient.Client) (func(), error) {
 	i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, s.name))
 	if err != nil {
@@ -31,7 +33,21 @@ func (s *Screen) Load(ctx context.Context, client *apiclient.Client) (func(), er
 	}
 	w, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx,
 		&api.ListWorkflowsParams{Install: i.ID, Limit: history}))
-	return func() { s.install, s.workflows = i, w.Items }, err
+	if err != nil {
+		return nil, err
+	}
+	approvals := map[string]string{}
+	if i.Status == api.InstallStatusWaitingForApproval {
+		l, err := apiclient.Decode[api.ApprovalList](client.ListApprovals(ctx,
+			&api.ListApprovalsParams{Install: i.ID, Brief: true}))
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range l.Items {
+			approvals[review.Subject(a)] = a.ID
+		}
+	}
+	return func() { s.install, s.workflows, s.approvals = i, w.Items, approvals }, nil
 }
 
 // full returns the name of the install for commands.

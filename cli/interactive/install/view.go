@@ -32,13 +32,17 @@ func (s *Screen) Page(now time.Time) page.Page {
 func (s *Screen) components() page.Section {
 	var rows page.List
 	for _, c := range s.install.Components {
-		rows = append(rows, page.Row{
+		r := page.Row{
 			ID: c.ID, Copy: c.ID, Detail: []string{c.Reason},
 			Command: fmt.Sprintf("nuon logs workflow latest:%s --step %s", s.full(), c.Name),
 			Open:    fmt.Sprintf("logs workflow latest:%s --step %s", s.full(), c.Name),
 			Cells: []page.Text{page.T(c.Name), page.T(c.Kind), page.Status(string(c.Status)),
 				page.Status(string(c.Health.Status)), page.Age(c.AppliedAt), {Text: c.Reason, Ink: page.Faint}},
-		})
+		}
+		if id := s.approvals[c.Name]; id != "" {
+			r.Open, r.Command = "review "+id, "nuon review "+id
+		}
+		rows = append(rows, r)
 		for _, o := range c.Health.Objects {
 			rows = append(rows, page.Row{ID: c.ID + o.Object.String(), Copy: o.Object.String(), Detail: []string{o.Reason},
 				Cells: []page.Text{page.T("  " + o.Object.String()), page.T("object"), {},

@@ -33,6 +33,7 @@ func (s *Screen) Page(now time.Time) page.Page {
 	for _, l := range workflows.Tree(w.Steps, now) {
 		rows = append(rows, s.row(l, now))
 	}
+	p.Select = s.current()
 	p.Sections = []page.Section{{Title: "steps", Rows: rows,
 		Columns: page.Columns("STEP", "STATUS", "TIME", "ATTEMPTS?", "REASON?"), Empty: "No steps: nothing to do."}}
 	return p
@@ -65,6 +66,19 @@ func (s *Screen) row(l workflows.TreeLine, now time.Time) page.Row {
 		r.Detail = []string{strings.TrimSpace(l.Left) + " is " + string(of.Status)}
 	}
 	return r
+}
+
+// current returns the ID of the step to look at first: one that failed, waits or runs, in this
+// order; "" if there is none.
+func (s *Screen) current() string {
+	for _, status := range []api.StepStatus{api.StepStatusFailed, api.StepStatusWaiting, api.StepStatusRunning} {
+		for _, of := range s.workflow.Steps {
+			if of.Status == status {
+				return of.ID
+			}
+		}
+	}
+	return ""
 }
 
 // waitsFor names the steps that a step needs and that have not ended.

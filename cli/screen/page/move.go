@@ -34,7 +34,7 @@ func (p *Pane) Move(by int) {
 // choose selects a row, or the nearest one.
 func (p *Pane) choose(n int) {
 	p.cursor = max(min(n, len(p.rows)-1), 0)
-	p.moved = p.cursor < len(p.rows)-1
+	p.moved, p.chosen = p.cursor < len(p.rows)-1, true
 	p.settle()
 }
 

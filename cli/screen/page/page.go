@@ -181,8 +181,9 @@ type Page struct {
 	Command  string // the command that prints the same
 	Facts    []Fact
 	Sections []Section
-	Follow   bool // the last row stays selected when rows are added
-	Live     bool // texts other than ages depend on the time
+	Select   string // the ID of the row that is selected until a person selects another one
+	Follow   bool   // the last row stays selected when rows are added
+	Live     bool   // texts other than ages depend on the time
 }
 
 // Action is something that a key does on a screen, by running a command.

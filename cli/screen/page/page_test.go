@@ -168,3 +168,42 @@ func TestAnySize(t *testing.T) {
 		}
 	})
 }
+
+// TestSelect checks which row is selected when the page changes: the named one until a person
+// selects one, and then that one.
+func TestSelect(t *testing.T) {
+	now := sample()
+	now.Select = "b"
+	p := paneOf(now, 60, 20)
+	if got := selected(p); got != "b" {
+		t.Errorf("%q is selected at first", got)
+	}
+	now.Select = "d"
+	p.Set(now, noon, theme)
+	if got := selected(p); got != "d" {
+		t.Errorf("%q is selected when the page names another row", got)
+	}
+	p.Move(-1)
+	now.Sections[0].Rows = rows("new", "a", "b", "c")
+	p.Set(now, noon, theme)
+	if got := selected(p); got != "c" {
+		t.Errorf("%q is selected after a person selected c", got)
+	}
+	early := paneOf(Page{Sections: sample().Sections[2:]}, 60, 20)
+	early.Set(sample(), noon, theme)
+	if got := selected(early); got != "a" {
+		t.Errorf("%q is selected when rows appear above the first one", got)
+	}
+}
+
+// TestColumnsUseTheRoom checks that a wide column is cut only where there is not enough room.
+func TestColumnsUseTheRoom(t *testing.T) {
+	long := strings.Repeat("long ", 12)
+	of := Page{Sections: []Section{{Columns: Columns("WHAT", "AGE"), Rows: List{{Cells: []Text{T(long), T("1m")}}}}}}
+	if got := paneOf(of, 100, 5).text(); !strings.Contains(got, long) {
+		t.Errorf("the column is cut:\n%s", got)
+	}
+	if got := paneOf(of, 55, 5).text(); !strings.Contains(got, "…") || !strings.Contains(got, "1m") {
+		t.Errorf("the column is not cut:\n%s", got)
+	}
+}

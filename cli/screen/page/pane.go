@@ -41,10 +41,12 @@ type Pane struct {
 
 	cursor, top   int // the selected one of rows, and the first visible line
 	width, height int
-	moved         bool // a person selected a row, so the last one is not followed
+	moved         bool // a person selected a row that is not the last one, so the last one is not followed
+	chosen        bool // a person selected a row, so it stays selected when the page changes
 }
 
-// Set replaces the page, and keeps the selected row.
+// Set replaces the page. It keeps the row that a person selected; before that, it selects the one
+// that the page names, else the first one.
 func (p *Pane) Set(now Page, at Clock, t *screen.Theme) {
 	was, _ := p.Selected()
 	p.page = now
@@ -52,6 +54,9 @@ func (p *Pane) Set(now Page, at Clock, t *screen.Theme) {
 	switch {
 	case now.Follow && !p.moved:
 		p.cursor = max(len(p.rows)-1, 0)
+	case !p.chosen:
+		p.cursor = 0
+		p.find(now.Select)
 	case was.ID != "":
 		p.find(was.ID)
 	}
@@ -169,7 +174,7 @@ func (p *Pane) layFacts(t *screen.Theme) {
 	}
 }
 
-// The limits on the widths of columns, except the last one.
+// The limits on the widths of columns where there is not enough room for all.
 const (
 	widest   = 44
 	narrowed = 8
@@ -181,8 +186,8 @@ const (
 )
 
 // fit returns the widths of a section's columns: those of the widest cells, if there is room. Else
-// it narrows the last column if that is optional, then leaves out the optional columns, the last
-// one first, and then narrows the widest one.
+// it narrows columns to the limit, then the last column if that is optional, then leaves out the
+// optional columns, the last one first, and then narrows the widest one.
 func (p *Pane) fit(s Section, matching []int, at Clock) []int {
 	widths := make([]int, len(s.Columns))
 	measured := false
@@ -203,9 +208,6 @@ func (p *Pane) fit(s Section, matching []int, at Clock) []int {
 		}
 	}
 	last := len(widths) - 1
-	for i := range max(last, 0) {
-		widths[i] = min(widths[i], widest)
-	}
 	over := func() int {
 		sum := margin - between
 		for _, w := range widths {
@@ -214,6 +216,11 @@ func (p *Pane) fit(s Section, matching []int, at Clock) []int {
 			}
 		}
 		return sum - p.width
+	}
+	for i := range max(last, 0) {
+		if over() > 0 {
+			widths[i] = max(widths[i]-over(), min(widths[i], widest))
+		}
 	}
 	if last >= 0 && over() > 0 && s.Columns[last].Optional {
 		widths[last] = max(widths[last]-over(), min(widths[last], leastLast))

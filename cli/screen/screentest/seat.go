@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/creack/pty"
@@ -68,6 +69,9 @@ func Sit(t *testing.T, command *exec.Cmd, mute bool) *Seat {
 	}
 	go s.read()
 	t.Cleanup(func() {
+		if t.Failed() {
+			s.describe()
+		}
 		_ = s.command.Process.Kill() // it may have exited
 		_ = s.tty.Close()
 		_ = s.screen.Close()
@@ -188,6 +192,26 @@ func (s *Seat) Leaves(code int) {
 		s.t.Errorf("exit code %d, want %d", got, code)
 	}
 	s.Restored()
+}
+
+// dumpWithin is how long a failed test waits for the stacks of its program.
+const dumpWithin = 10 * time.Second
+
+// describe logs what the program has written and, if it still runs, the stacks of its goroutines,
+// which the Go runtime prints after SIGQUIT. Without them a hang has no cause that can be found.
+func (s *Seat) describe() {
+	if s.command.ProcessState != nil || s.command.Process.Signal(syscall.SIGQUIT) != nil {
+		s.t.Logf("the program has ended: %v\n%q", s.command.ProcessState, s.Raw())
+		return
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.command.Wait() }()
+	select {
+	case err := <-ended:
+		s.t.Logf("the program ended after SIGQUIT: %v\n%q", err, s.Raw())
+	case <-time.After(dumpWithin): //walltime: only a test that has failed waits for this
+		s.t.Logf("the program does not end after SIGQUIT\n%q", s.Raw())
+	}
 }
 
 // Restored checks that the terminal's modes, screen, cursor and paste mode are as before.

@@ -279,12 +279,17 @@ func viewApps(ctx context.Context, tx *store.Tx, rows []store.App) ([]api.App, e
 	if err != nil {
 		return nil, err
 	}
+	unbuilt, err := viewUnbuilt(ctx, tx, rows)
+	if err != nil {
+		return nil, err
+	}
 	releaseOf := byID(releases, func(r store.ViewNewestReleasesRow) string { return r.AppID })
 	watchOf := byID(watches, func(w store.Watch) string { return w.ID })
 	versionOf := byID(versions, func(v store.ViewAppVersionsRow) string { return v.ID })
 	return eachErr(rows, func(a store.App) (api.App, error) {
 		app := api.App{
 			ID: a.ID, Name: a.Name, Directory: a.Directory, CreatedAt: a.CreatedAt, Diagnostics: []api.Diagnostic{},
+			Unbuilt: unbuilt[a.ID],
 		}
 		if err := json.Unmarshal(a.Diagnostics, &app.Diagnostics); err != nil {
 			return api.App{}, fmt.Errorf("read diagnostics of app %s: %w", a.Name, err)
@@ -306,6 +311,24 @@ func viewApps(ctx context.Context, tx *store.Tx, rows []store.App) ([]api.App, e
 		}
 		return app, nil
 	})
+}
+
+// viewUnbuilt returns the components of apps that cannot be built, or whose newest build has not
+// succeeded, by app.
+func viewUnbuilt(ctx context.Context, tx *store.Tx, apps []store.App) (map[string][]api.UnbuiltComponent, error) {
+	rows, err := tx.ViewUnbuilt(ctx, tx.Org, each(apps, func(a store.App) string { return a.ID }))
+	out := map[string][]api.UnbuiltComponent{}
+	for _, r := range rows {
+		c := api.UnbuiltComponent{Name: r.Name, Problem: r.Problem}
+		if r.BuildID != "" {
+			c.Build = api.NewestBuild{ID: r.BuildID, Number: int(r.Number), Status: api.BuildStatus(r.Status), Error: r.Error}
+			if r.EndedAt != nil {
+				c.Build.EndedAt = *r.EndedAt
+			}
+		}
+		out[r.AppID] = append(out[r.AppID], c)
+	}
+	return out, err
 }
 
 func viewVersionOf(v store.ViewAppVersionsRow) api.AppVersion {

@@ -48,6 +48,17 @@ join component_inputs i on i.org_id = b.org_id and i.id = b.input_id
 where c.org_id = @org_id and c.app_id = @app_id and c.present
 order by b.component_id, b.number desc;
 
+-- ViewUnbuilt gives the present components of apps that cannot be built, or whose current input has no succeeded build, each with
+-- the newest build of that input.
+-- name: ViewUnbuilt :many
+select c.app_id, c.name, c.problem, coalesce(b.id, '')::text as build_id, coalesce(b.number, 0)::int as number,
+    coalesce(b.status, '')::text as status, coalesce(b.error, '')::text as error, b.ended_at
+from components c
+left join lateral (select n.id, n.number, n.status, n.error, n.ended_at from builds n
+    where n.org_id = c.org_id and n.input_id = c.input_id and n.component_id = c.id order by n.number desc limit 1) b on true
+where c.org_id = @org_id and c.app_id = any(@app_ids::text[]) and c.present and (c.problem <> '' or b.status <> 'succeeded')
+order by c.app_id, c.kind <> 'sandbox', c.name;
+
 -- name: ViewBuilds :many
 select sqlc.embed(b), c.name as component, i.digest as input_digest
 from builds b
