@@ -96,6 +96,7 @@ var layers = map[string][][]string{
 		{"secretstore/jobstore"},
 		{"action", "deploy", "helmsdk", "secretsync"},
 		{"healthcheck", "kind/helm", "kind/image", "kind/kubernetes", "kind/terraform"},
+		{"kind/docker"},
 		{""},
 	},
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/healthcheck"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/kind/docker"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/helm"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/image"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/kubernetes"
@@ -33,6 +34,7 @@ var kinds = map[string]kind{
 	"kubernetes_manifest": {kubernetes.Build{}, kubernetes.Kind{}, kubernetes.Health},
 	"action_source":       {action.Build{}, nil, nil},
 	"container_image":     {image.Build{}, image.Kind{}, nil},
+	"docker_build":        {docker.Build{}, image.Kind{}, nil},
 }
 
 // handlers returns the handler of each kind of job.

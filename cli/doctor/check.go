@@ -20,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/contexts"
 	"github.com/nuon-toolkit/nuon/cli/dev"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/imagebuilder"
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
 )
 
@@ -60,6 +61,7 @@ const checkTimeout = 5 * time.Second
 // machine is the environment that the checks examine.
 type machine struct {
 	getenv      func(string) string
+	environ     func() []string
 	findProgram func(string) (string, error)
 	postgres    pgcluster.Search
 	canFetch    bool
@@ -95,7 +97,7 @@ func (m machine) diagnose(ctx context.Context) Diagnosis {
 	for _, each := range m.ports {
 		checks = append(checks, each.check(ctx))
 	}
-	checks = append(checks, m.terraform(ctx), m.git(ctx), m.controlPlane(ctx))
+	checks = append(checks, m.terraform(ctx), m.imageBuilder(ctx), m.git(ctx), m.controlPlane(ctx))
 	made := Diagnosis{OK: true, Checks: checks}
 	for _, check := range checks {
 		made.OK = made.OK && check.Status != Missing
@@ -231,6 +233,21 @@ func (m machine) terraform(ctx context.Context) Check {
 	}
 	return Check{"terraform", Absent, "not found; a runner downloads the version that a component requires",
 		"without network, install it, or name it in NUON_TERRAFORM"}
+}
+
+// imageBuilder checks for a program that builds images, which only components of type docker_build need.
+func (m machine) imageBuilder(ctx context.Context) Check {
+	const name = "image builder"
+	found, err := imagebuilder.Find(ctx, m.environ())
+	var missing *imagebuilder.NotFoundError
+	switch {
+	case err == nil:
+		return Check{Name: name, Status: OK, Found: found.Version + " at " + found.Path}
+	case errors.As(err, &missing):
+		return Check{name, Absent, "none works; only components of type docker_build need one (" +
+			strings.Join(missing.Reasons, "; ") + ")", imagebuilder.Remedy}
+	}
+	return Check{name, Absent, err.Error(), ""}
 }
 
 // git checks for git, for information only: nuon contains its own git client.

@@ -26,7 +26,8 @@ The exit code is 1 if nuon dev cannot start.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			looked := machine{
-				getenv: os.Getenv, findProgram: dev.FindProgram, canFetch: pgcluster.CanFetch(), ports: defaultPorts(),
+				getenv: os.Getenv, environ: os.Environ,
+				findProgram: dev.FindProgram, canFetch: pgcluster.CanFetch(), ports: defaultPorts(),
 				context: func() (contexts.Context, error) { return contexts.Select(e.Context) },
 			}
 			return report(e.Console, looked.diagnose(command.Context()))

@@ -37,6 +37,7 @@ func bare(t *testing.T) machine {
 	getenv := func(name string) string { return values[name] }
 	return machine{
 		getenv:      getenv,
+		environ:     func() []string { return []string{"PATH=" + getenv("PATH")} },
 		findProgram: func(string) (string, error) { return "", errors.New("build it (make build)") },
 		postgres:    pgcluster.Search{Getenv: getenv, Patterns: []string{}},
 		context:     func() (contexts.Context, error) { return contexts.Context{}, errors.New("run `nuon dev`") },
@@ -79,7 +80,7 @@ func TestBareMachine(t *testing.T) {
 	}
 	want := map[string]Status{
 		"reconciler": Missing, "runnerd": Missing, "postgres": Missing, "data directory": OK,
-		"terraform": Absent, "git": Absent, "control plane": Absent,
+		"terraform": Absent, "image builder": Absent, "git": Absent, "control plane": Absent,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -96,6 +97,7 @@ func TestWellMachine(t *testing.T) {
 	script(t, m, "initdb", "")
 	terraform := script(t, m, "terraform", `{"terraform_version":"1.11.4"}`)
 	git := script(t, m, "git", "git version 2.39.5")
+	buildah := script(t, m, "buildah", "buildah version 1.28.2")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer t" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -113,6 +115,7 @@ func TestWellMachine(t *testing.T) {
 		"reconciler":     "/opt/nuon/reconciler",
 		"postgres":       "16.4 in " + m.getenv("PATH") + " (by PATH)",
 		"terraform":      "1.11.4 at " + terraform,
+		"image builder":  "buildah version 1.28.2 at " + buildah,
 		"git":            "2.39.5 at " + git + " (nuon does not need it)",
 		"control plane":  server.URL + " responds: org dev, role admin, version 1",
 		"data directory": filepath.Join(m.getenv("HOME"), ".local/share/nuon/dev") + " (created at the first start)",

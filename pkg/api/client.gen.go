@@ -1850,6 +1850,9 @@ type BuildSpec struct {
 	// Directory path of the module, chart, kustomization or scripts in the packed source
 	Directory string `json:"directory"`
 
+	// Docker of an image that is built; the context is the directory in the packed source
+	Docker DockerBuildSpec `json:"docker,omitempty,omitzero"`
+
 	// Image of a container image
 	Image ImageSource `json:"image,omitempty,omitzero"`
 
@@ -2241,6 +2244,23 @@ type Diagnostic struct {
 	Line     int    `json:"line"`
 	Message  string `json:"message"`
 	Severity string `json:"severity"`
+}
+
+// DockerBuildSpec defines model for DockerBuildSpec.
+type DockerBuildSpec struct {
+	BuildArgs map[string]string `json:"build_args,omitempty,omitzero"`
+
+	// Dockerfile its text
+	Dockerfile string `json:"dockerfile"`
+
+	// Platforms such as linux/amd64; that of the build runner if empty
+	Platforms []string `json:"platforms,omitempty,omitzero"`
+
+	// Secrets names of variables of the build runner
+	Secrets []string `json:"secrets,omitempty,omitzero"`
+
+	// Target the stage; the last one if empty
+	Target string `json:"target,omitempty,omitzero"`
 }
 
 // Explanation defines model for Explanation.

@@ -1,6 +1,7 @@
 package appconfig
 
 import (
+	"maps"
 	"path"
 	"slices"
 
@@ -26,8 +27,10 @@ func (c *component) toComponent(driver string) Component {
 			AzureACR: c.image.AzureACR}
 		comp.Image.RequireSignature, _ = c.table.Find("verification.require_signature").Flag()
 	case c.build != nil:
-		comp.EnvVars = c.build.EnvVars
 		comp.Docker = c.toDocker()
+		if !has(c.table, "build_timeout") {
+			comp.BuildTimeout = dockerBuildTimeout
+		}
 	case c.manifest != nil:
 		comp.Manifest = &Manifest{Text: c.manifest.Manifest, Namespace: c.manifest.Namespace,
 			Kustomize: c.manifest.Kustomize}
@@ -132,14 +135,35 @@ func (c *component) toHelm(driver string) *Helm {
 	return h
 }
 
+// dockerBuildTimeout is the default of build_timeout for docker_build.
+const dockerBuildTimeout = "1h"
+
 func (c *component) toDocker() *Docker {
-	if file, ok := c.texts["dockerfile"]; ok && !file.unknown {
-		return &Docker{Contents: file.text}
+	b := c.build
+	d := &Docker{Target: b.Target, Args: buildArgs(b), Platforms: b.Platforms, Secrets: b.Secrets}
+	file, isText := c.texts["dockerfile"]
+	switch {
+	case isText && !file.unknown:
+		d.Contents = file.text
+	case isRemote(b.Dockerfile):
+		d.Dockerfile = b.Dockerfile
+	default:
+		d.Dockerfile = path.Clean(b.Dockerfile)
 	}
-	if isRemote(c.build.Dockerfile) {
-		return &Docker{Dockerfile: c.build.Dockerfile}
+	return d
+}
+
+// buildArgs returns the build arguments; those of build_args win.
+func buildArgs(b *format.DockerBuild) map[string]string {
+	if len(b.EnvVars)+len(b.BuildArgs) == 0 {
+		return nil
 	}
-	return &Docker{Dockerfile: path.Clean(c.build.Dockerfile)}
+	args := maps.Clone(b.EnvVars)
+	if args == nil {
+		args = map[string]string{}
+	}
+	maps.Copy(args, b.BuildArgs)
+	return args
 }
 
 // sourceOf returns the source of code in the form that all spellings share, nil for none.

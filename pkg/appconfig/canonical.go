@@ -59,9 +59,6 @@ func (c *Component) ConfigDigest() string {
 		helm.Repository = nil
 		config.Helm = &helm
 	}
-	if c.Docker != nil {
-		config.EnvVars = nil // arguments of the build
-	}
 	return sha256digest.Of(canonicalJSON(struct {
 		Format    string     `json:"format"`
 		Component *Component `json:"component"`

@@ -85,6 +85,8 @@ func (c *checker) readCode() {
 			made.Terraform = &Terraform{}
 		case comp.chart != nil:
 			made.Helm = &Helm{}
+		case comp.build != nil:
+			made.Docker = comp.toDocker()
 		case comp.manifest != nil:
 			made.Manifest = &Manifest{Kustomize: comp.manifest.Kustomize}
 		}
@@ -111,8 +113,11 @@ func (c *checker) readComponentCode(name string, t *syntax.Table, from format.Re
 		if found, err = code.Find(c.options.Tree, repositoryName); err != nil {
 			var missing *sourcedir.MissingError
 			at := t.Position(key + ".directory")
-			if errors.As(err, &missing) && has(t, "kustomize") {
+			switch isMissing := errors.As(err, &missing); {
+			case isMissing && has(t, "kustomize"):
 				at = t.Position("kustomize.path")
+			case !isMissing && comp.Docker != nil:
+				at = t.Position("dockerfile")
 			}
 			c.errorf(ruleSourceCode, at, "", "%s", err)
 		}

@@ -28,9 +28,7 @@ func (c *checker) checkComponents() {
 		case comp.image != nil:
 			c.checkImage(comp)
 		case comp.build != nil:
-			c.checkVariableNames(comp.table, "env_vars") // build arguments, which no program of the runner reads
-			c.checkDockerfile(comp)
-			c.requireSource(comp.table, comp.build.Repositories)
+			c.checkDockerBuild(comp)
 		case comp.manifest != nil:
 			c.checkManifest(comp)
 		case comp.pulumi != nil:
@@ -61,17 +59,6 @@ func (c *checker) checkVersion(t *syntax.Table, key, version string) {
 		hint = "write " + diagnostic.Quote(plain)
 	}
 	c.errorf(ruleVersion, t.Position(key), hint, "%s must be one exact version, not %s", key, diagnostic.Quote(version))
-}
-
-func (c *checker) checkDockerfile(comp *component) {
-	file := comp.build.Dockerfile
-	if _, text := comp.texts["dockerfile"]; text || strings.ContainsAny(file, "\r\n") {
-		return
-	}
-	if escapesRoot(file) {
-		c.errorf(ruleRepository, comp.table.Position("dockerfile"), "write a path below the directory of the repository",
-			"dockerfile %s is outside of the repository", diagnostic.Quote(file))
-	}
 }
 
 // escapesRoot reports whether a path leads out of the directory that it is relative to.

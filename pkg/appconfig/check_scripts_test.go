@@ -26,6 +26,8 @@ type hashedTree struct{ fstest.MapFS }
 
 func (hashedTree) Hash(string) (string, bool) { return "hash", true }
 
+func (hashedTree) FileHash(string) (string, bool) { return "hash", true }
+
 func link(target string) *fstest.MapFile {
 	return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink}
 }

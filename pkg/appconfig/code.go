@@ -24,6 +24,8 @@ func (c *Component) Code() (sourcedir.Code, bool) {
 		code.Kind = sourcedir.Module
 	case c.Helm != nil:
 		code.Kind = sourcedir.Chart
+	case c.Docker != nil:
+		code.Kind, code.Dockerfile = sourcedir.Context, c.Docker.Dockerfile
 	case c.Manifest != nil && c.Manifest.Kustomize != nil:
 		k := c.Manifest.Kustomize
 		code.Kind, code.AnyFile = sourcedir.Kustomization, k.LoadRestrictor == "none"

@@ -19,6 +19,7 @@ const (
 	KindHelmChart          = format.KindHelmChart
 	KindKubernetesManifest = format.KindKubernetesManifest
 	KindContainerImage     = format.KindContainerImage
+	KindDockerBuild        = format.KindDockerBuild
 )
 
 // Component is one part of an app that is built and deployed: the sandbox or a file of components/.
@@ -46,7 +47,7 @@ type Component struct {
 	Labels            map[string]string `json:"labels,omitempty"`
 
 	Source  *Source           `json:"source,omitempty"`   // nil without a repository
-	EnvVars map[string]string `json:"env_vars,omitempty"` // templates, except for docker_build
+	EnvVars map[string]string `json:"env_vars,omitempty"` // templates; empty for docker_build
 
 	Terraform *Terraform `json:"terraform,omitempty"`
 	Helm      *Helm      `json:"helm,omitempty"`
@@ -109,10 +110,15 @@ func (i *Image) Address() (repository, tag, policy string) {
 	return "", "", ""
 }
 
-// Docker is the Dockerfile of a docker_build.
+// Docker is what an image is built from, besides the build context, which is the Source.
 type Docker struct {
-	Dockerfile string `json:"dockerfile,omitempty"` // slash path below the source's directory; empty if Contents is set
-	Contents   string `json:"contents,omitempty"`
+	Dockerfile string            `json:"dockerfile,omitempty"` // slash path below the source's directory; empty if Contents is set
+	Contents   string            `json:"contents,omitempty"`
+	Target     string            `json:"target,omitempty"` // a stage; empty for the last one
+	Args       map[string]string `json:"build_args,omitempty"`
+	Platforms  []string          `json:"platforms,omitempty"` // sorted; empty for that of the build runner
+	// Secrets are names of variables of the build runner.
+	Secrets []string `json:"secrets,omitempty"`
 }
 
 // Manifest is what a kubernetes_manifest applies: exactly one of Text and Kustomize. Text and
@@ -141,7 +147,7 @@ func (c *Component) Deployable() bool {
 // excludes a Pulumi sandbox.
 func deploys(kind string) bool {
 	switch kind {
-	case KindSandbox, KindTerraformModule, KindHelmChart, KindKubernetesManifest, KindContainerImage:
+	case KindSandbox, KindTerraformModule, KindHelmChart, KindKubernetesManifest, KindContainerImage, KindDockerBuild:
 		return true
 	}
 	return false
@@ -197,9 +203,7 @@ func (s Source) URL() string {
 // values."image.tag" or var_file[0].contents.
 func (c *Component) Templates() map[string]string {
 	texts := textsByPath{}
-	if c.Docker == nil {
-		texts.addMap("env_vars", c.EnvVars)
-	}
+	texts.addMap("env_vars", c.EnvVars)
 	if t := c.Terraform; t != nil {
 		texts.addMap("vars", t.Vars)
 		texts.addFiles("var_file", t.VarFiles)

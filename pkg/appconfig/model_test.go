@@ -52,7 +52,8 @@ func TestEdgesAndOrderOfAllKinds(t *testing.T) {
 		t.Error(diff)
 	}
 	deployed := app.Deployed()
-	if diff := cmp.Diff([][]string{{"cluster", "image"}, {"chart"}, {"quota"}, {"web"}}, deployed.Order()); diff != "" ||
+	order := [][]string{{"cluster", "docker", "image"}, {"chart"}, {"quota"}, {"web"}}
+	if diff := cmp.Diff(order, deployed.Order()); diff != "" ||
 		deployed.Sandbox == nil || len(app.Components) != 7 {
 		t.Errorf("%d components\n%s", len(app.Components), diff)
 	}
@@ -106,7 +107,7 @@ func TestConfigDigestOfKinds(t *testing.T) {
 			false},
 		"manifest":        {"quota", func(c *Component) { c.Manifest.Text += "#" }, true},
 		"pulumi config":   {"pulumi", func(c *Component) { c.Pulumi.Config = nil }, true},
-		"build arguments": {"docker", func(c *Component) { c.EnvVars = nil }, false},
+		"build arguments": {"docker", func(c *Component) { c.Docker.Args = nil }, false},
 		"Dockerfile":      {"docker", func(c *Component) { c.Docker.Dockerfile = "x" }, false},
 		"tag":             {"image", func(c *Component) { c.Image.Public.Tag = "2" }, false},
 		"terraform":       {"web", func(c *Component) { c.Terraform.Version = "1.12.0" }, true},

@@ -170,6 +170,9 @@ func TestDockerfile(t *testing.T) {
 		"build/images//Dockerfile": {Dockerfile: "build/images/Dockerfile"},
 	} {
 		c, _ := mustLoad(t, docker(dockerfile)).Component("a")
+		if c.BuildTimeout != "1h" {
+			t.Errorf("%s: it may take %s", dockerfile, c.BuildTimeout)
+		}
 		if diff := cmp.Diff(&want, c.Docker); diff != "" {
 			t.Errorf("%s:\n%s", dockerfile, diff)
 		}

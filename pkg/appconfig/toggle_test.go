@@ -48,8 +48,8 @@ func TestInstallSettings(t *testing.T) {
 		"components/a.toml": moduleFile("a", "toggleable = true\n"),
 		"components/h.toml": "type = 'helm_chart'\nname = 'h'\nchart_name = 'hello'\ntoggleable = true\n[public_repo]\n" +
 			"repo = 'acme/infra'\ndirectory = 'x'\nbranch = 'main'\n",
-		"components/i.toml": "type = 'docker_build'\nname = 'i'\ntoggleable = true\n" +
-			"dockerfile = 'Dockerfile'\n[public_repo]\n" +
+		"components/i.toml": "type = 'pulumi'\nname = 'i'\ntoggleable = true\n" +
+			"runtime = 'go'\n[public_repo]\n" +
 			"repo = 'acme/infra'\ndirectory = 'x'\nbranch = 'main'\n",
 		"installs/east.toml": "name = 'east'\nazure_account = {}\n[labels]\ntier = 'gold'\nrank = 1\n[component_toggles]\n" +
 			"a = true\nh = true\ni = true\n",

@@ -63,6 +63,15 @@ func (t *Tree) Hash(dir string) (string, bool) {
 	return entry.Hash.String(), true
 }
 
+// FileHash returns the git hash of a file or a link. It returns false if there is none.
+func (t *Tree) FileHash(name string) (string, bool) {
+	entry, err := t.find("hash", name)
+	if err != nil || isDir(entry) {
+		return "", false
+	}
+	return entry.Hash.String(), true
+}
+
 // Err returns the first error that occurred because an object could not be read. Code that reads
 // the tree may report this error in its own way, so its caller should check Err first.
 func (t *Tree) Err() error {

@@ -19,7 +19,8 @@ const (
 	Module        Kind = "module"
 	Chart         Kind = "chart"
 	Kustomization Kind = "kustomization"
-	Scripts       Kind = "scripts" // what the steps of actions run
+	Scripts       Kind = "scripts"       // what the steps of actions run
+	Context       Kind = "build context" // of an image
 )
 
 // Code locates the code of a component in its repository. Paths are slash paths from the root of
@@ -30,6 +31,9 @@ type Code struct {
 	Patches   []string // patch files for a kustomization
 	// AnyFile is set for a kustomization that may read every file of the repository.
 	AnyFile bool
+	// Dockerfile is the path of the Dockerfile below the directory of a Context; empty for one that is
+	// not in the repository.
+	Dockerfile string
 }
 
 // Tree is a repository whose directories have git tree hashes. *gittree.Tree implements it.
@@ -37,6 +41,8 @@ type Tree interface {
 	fs.FS
 	// Hash returns the git tree hash of a directory, and false if the directory does not exist.
 	Hash(dir string) (string, bool)
+	// FileHash returns the git hash of a file or a link, and false if there is none.
+	FileHash(name string) (string, bool)
 }
 
 // Source is one directory of a component's code.
@@ -54,6 +60,12 @@ func (f Found) Sources(tree Tree, where string) ([]Source, error) {
 		if !exists {
 			return nil, fmt.Errorf("there is no directory %s in %s; commit it", dir, where)
 		}
+		if f.ignored != nil {
+			var err error
+			if hash, err = f.contextHash(tree, dir); err != nil {
+				return nil, err
+			}
+		}
 		sources = append(sources, Source{Directory: dir, Tree: hash})
 	}
 	return sources, nil
@@ -63,6 +75,11 @@ func (f Found) Sources(tree Tree, where string) ([]Source, error) {
 type Found struct {
 	Directories []string         // everything that belongs to the code, sorted
 	Module      *tfmodule.Module // nil for other kinds
+	// Dockerfile is the text of the Dockerfile of a Context, if that is in the repository.
+	Dockerfile string
+
+	kind    Kind
+	ignored *ignoreFile // of a Context; nil without one
 }
 
 // MissingError reports that the directory of the code does not exist. Where names the repository in
@@ -87,7 +104,15 @@ func (c Code) Find(tree fs.FS, where string) (Found, error) {
 	if !fs.ValidPath(c.Directory) || !isDirectory(tree, c.Directory) {
 		return Found{}, &MissingError{Code: c, Where: where}
 	}
+	found, err := c.find(tree, where)
+	found.kind = c.Kind
+	return found, err
+}
+
+func (c Code) find(tree fs.FS, where string) (Found, error) {
 	switch c.Kind {
+	case Context:
+		return c.context(tree, where)
 	case Module:
 		return c.module(tree)
 	case Chart:
@@ -161,13 +186,17 @@ func Outside(dirs []string) func(name string, entry fs.DirEntry) bool {
 	}
 }
 
-// Skip returns the filter for packing or comparing the code in dirs: Outside and, for a module,
-// also the files that a local Terraform run leaves behind.
-func (c Code) Skip(dirs []string) func(name string, entry fs.DirEntry) bool {
-	if c.Kind == Module {
-		return tfmodule.Outside(dirs)
+// Skip returns the filter for packing or comparing the code: Outside and, for a module, also the files
+// that a local Terraform run leaves behind, and for a Context what its ignore file lists.
+func (f Found) Skip() func(name string, entry fs.DirEntry) bool {
+	outside := Outside(f.Directories)
+	switch {
+	case f.kind == Module:
+		return tfmodule.Outside(f.Directories)
+	case f.ignored != nil:
+		return func(name string, entry fs.DirEntry) bool { return outside(name, entry) || f.ignored.skips(name, entry) }
 	}
-	return Outside(dirs)
+	return outside
 }
 
 // isBelow reports whether a clean path is dir or inside of it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
@@ -23,10 +24,12 @@ type candidate struct {
 	resolves  bool                       // it is an image, or a module that calls others outside of its repository
 	variables []appconfig.ModuleVariable // of a sandbox: those that nuon may pass
 
-	tree   *gittree.Tree // nil for what is built from the config itself
-	known  knownInput    // what exists of this input
-	packed bool          // a build would find everything that it needs
-	source string        // digest of the packed source; empty for a chart from a chart repository
+	tree *gittree.Tree // nil for what is built from the config itself
+	// skip selects what of the tree is not packed.
+	skip   func(name string, entry fs.DirEntry) bool
+	known  knownInput // what exists of this input
+	packed bool       // a build would find everything that it needs
+	source string     // digest of the packed source; empty for a chart from a chart repository
 }
 
 // inspectAll examines every component whose code can be read or is in the config itself. A component

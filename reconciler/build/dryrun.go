@@ -101,6 +101,9 @@ func (d dryRunner) draft(ctx context.Context, tx *store.Tx, config appconfig.Com
 		}
 		found.recipe = BaseRecipe(&config)
 		found.recipe.Sources = before.Sources
+		if d := found.recipe.Docker; d != nil && d.Dockerfile != "" && before.Docker != nil {
+			d.Text = before.Docker.Text
+		}
 		found.digest = found.recipe.Digest()
 	default:
 		reason := fmt.Sprintf("it is built from %s in %s at %s, which a sync reads",
@@ -126,6 +129,9 @@ func sameCode(was, is *appconfig.Component) bool {
 	before, after := BaseRecipe(was), BaseRecipe(is)
 	if before.Kustomize != nil && after.Kustomize != nil {
 		before.Kustomize.EnableHelm = after.Kustomize.EnableHelm // which does not affect the files that are read
+	}
+	if before.Docker != nil && after.Docker != nil && before.Docker.Dockerfile != after.Docker.Dockerfile {
+		return false
 	}
 	return was.Source != nil && *was.Source == *is.Source && was.Kind == is.Kind &&
 		before.Directory == after.Directory &&

@@ -26,6 +26,10 @@ func BaseRecipe(c *appconfig.Component) Recipe {
 	case c.Image != nil:
 		shape.Image = &Image{}
 		shape.Image.Repository, shape.Image.Tag, shape.Image.UpdatePolicy = c.Image.Address()
+	case c.Docker != nil:
+		d := c.Docker
+		shape.Docker = &Docker{Dockerfile: d.Dockerfile, Text: d.Contents, Target: d.Target, Args: d.Args,
+			Platforms: d.Platforms, Secrets: d.Secrets}
 	case c.Manifest != nil && c.Source == nil:
 		shape.Manifest = sha256digest.Of([]byte(c.Manifest.Text))
 	case c.Manifest != nil && c.Manifest.Kustomize != nil:
@@ -63,7 +67,10 @@ func (f *candidate) findSources() error {
 	if found.Module != nil && f.config.Kind == appconfig.KindSandbox {
 		f.variables = appconfig.PassedVariables(found.Module)
 	}
-	f.resolves = found.Module != nil && len(found.Module.Remote) > 0
+	f.resolves, f.skip = found.Module != nil && len(found.Module.Remote) > 0, found.Skip()
+	if f.recipe.Docker != nil && f.recipe.Docker.Dockerfile != "" {
+		f.recipe.Docker.Text = found.Dockerfile
+	}
 	f.recipe.Sources, err = found.Sources(f.tree, f.url)
 	return err
 }

@@ -108,6 +108,10 @@ func buildSpec(
 	if i := recipe.Image; i != nil {
 		spec.Image = api.ImageSource{Repository: i.Repository, Tag: i.Tag, UpdatePolicy: i.UpdatePolicy}
 	}
+	if d := recipe.Docker; d != nil {
+		spec.Docker = api.DockerBuildSpec{Dockerfile: d.Text, Target: d.Target, BuildArgs: d.Args,
+			Platforms: d.Platforms, Secrets: d.Secrets}
+	}
 	if k := recipe.Kustomize; k != nil {
 		spec.Kustomize = api.KustomizeSpec{
 			Path: recipe.Directory, Patches: append([]string{}, k.Patches...), EnableHelm: k.EnableHelm,

@@ -3,6 +3,8 @@ package build
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -72,10 +74,29 @@ func previousText(before Recipe) string {
 
 // optionReason returns what differs besides the shape and the code.
 func optionReason(before, now Recipe, title, whom string) string {
-	if now.Kustomize != nil {
+	switch {
+	case now.Kustomize != nil:
 		return fmt.Sprintf("%s changes the kustomize options of %s", whom, title)
+	case now.Docker != nil && before.Docker != nil:
+		return dockerReason(*before.Docker, *now.Docker, title, whom)
 	}
 	return terraformReason(before, now, title, whom)
+}
+
+func dockerReason(before, now Docker, title, whom string) string {
+	switch {
+	case now.Dockerfile != before.Dockerfile && now.Dockerfile != "":
+		return fmt.Sprintf("%s builds %s with %s", whom, title, now.Dockerfile)
+	case now.Text != before.Text:
+		return fmt.Sprintf("%s changes the Dockerfile of %s", whom, title)
+	case now.Target != before.Target && now.Target != "":
+		return fmt.Sprintf("%s builds stage %s of %s", whom, now.Target, title)
+	case !slices.Equal(now.Platforms, before.Platforms):
+		return fmt.Sprintf("%s changes the platforms of %s", whom, title)
+	case !maps.Equal(now.Args, before.Args):
+		return fmt.Sprintf("%s changes the build arguments of %s", whom, title)
+	}
+	return fmt.Sprintf("%s changes how %s is built", whom, title)
 }
 
 func terraformReason(before, now Recipe, title, whom string) string {

@@ -17,7 +17,7 @@ const recipeFormat = "nuon.input.v1"
 // not part of it.
 //
 // The code is exactly one of Sources, a chart in a chart repository, the text of a manifest, or an
-// image in a registry.
+// image in a registry. The Sources of an image that is built are its context.
 type Recipe struct {
 	Format           string             `json:"format"`
 	Kind             string             `json:"kind"`
@@ -28,6 +28,7 @@ type Recipe struct {
 	Kustomize        *Kustomize         `json:"kustomize,omitempty"`
 	Manifest         string             `json:"manifest,omitempty"` // digest of a text that is built unchanged
 	Image            *Image             `json:"image,omitempty"`
+	Docker           *Docker            `json:"docker,omitempty"`
 	// Modules is the digest of the resolution that the builds start from; see component_inputs.resolution.
 	Modules string `json:"modules,omitempty"`
 	// Scripts are the files of a source of actions, for those who approve what runs. They are not part of the digest,
@@ -66,6 +67,16 @@ func (i *Image) String() string {
 		return fmt.Sprintf("the newest image %s that %q allows", i.Repository, i.UpdatePolicy)
 	}
 	return "image " + i.Repository + ":" + i.Tag
+}
+
+// Docker is how an image is built from its context.
+type Docker struct {
+	Dockerfile string            `json:"dockerfile,omitempty"` // its path below Directory; empty for one in the config
+	Text       string            `json:"text"`
+	Target     string            `json:"target,omitempty"`
+	Args       map[string]string `json:"build_args,omitempty"`
+	Platforms  []string          `json:"platforms,omitempty"`
+	Secrets    []string          `json:"secrets,omitempty"` // their names
 }
 
 // fetched describes what a build fetches itself, for use in a sentence. It is empty for a build from

@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -50,11 +51,11 @@ func (f *candidate) pack() (artifact.Artifact, error) {
 	if recipe.Manifest != "" {
 		files[0].Content = []byte(f.config.Manifest.Text)
 	} else {
-		code, _ := f.config.Code()
 		var err error
-		if files, err = artifact.ReadFS(f.tree, artifact.ReadOptions{
-			Limits: sourceLimits, Skip: code.Skip(recipe.directories()),
-		}); err != nil {
+		if files, err = artifact.ReadFS(f.tree, artifact.ReadOptions{Limits: sourceLimits, Skip: f.skip}); err != nil {
+			if recipe.Docker != nil && errors.Is(err, artifact.ErrTooLarge) {
+				err = fmt.Errorf("%w; list what the image does not need in .dockerignore", err)
+			}
 			return artifact.Artifact{}, fmt.Errorf("pack the source: %w", err)
 		}
 		if recipe.Kind == appconfig.KindActionSource {

@@ -189,11 +189,11 @@ func TestWhatGoesIsReachedWithTheCredentialOfToday(t *testing.T) {
 func TestAKindThatNothingDeploysIsWaitedForInWords(t *testing.T) {
 	s := newSnapshot()
 	s.landAll()
-	s.config.Components = append(s.config.Components, appconfig.Component{Name: "image", Kind: "docker_build"})
+	s.config.Components = append(s.config.Components, appconfig.Component{Name: "image", Kind: "pulumi"})
 	s.components["web"].refs = append(s.components["web"].refs, render.Path{"components", "image", "outputs", "image",
 		"tag"})
 	want := "stuck: it reads components.image.outputs.image.tag, and nuon does not deploy components of kind " +
-		"docker_build yet; write the value itself, or make it an input"
+		"pulumi yet; write the value itself, or make it an input"
 	if got := s.stands()["web"]; got != want {
 		t.Errorf("it is %s", got)
 	}

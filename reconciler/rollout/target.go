@@ -99,7 +99,8 @@ func (s *snapshot) inputTypes() map[string]string {
 // defaultTimeouts are the default timeouts of a plan or an apply by kind; all other
 // kinds have an hour.
 var defaultTimeouts = map[string]time.Duration{format.KindHelmChart: 30 * time.Minute,
-	format.KindKubernetesManifest: 15 * time.Minute, format.KindContainerImage: 15 * time.Minute}
+	format.KindKubernetesManifest: 15 * time.Minute, format.KindContainerImage: 15 * time.Minute,
+	format.KindDockerBuild: 15 * time.Minute}
 
 // maxTimeout bounds the timeout that a component configures.
 const maxTimeout = time.Hour

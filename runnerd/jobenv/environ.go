@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/pkg/imagebuilder"
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
@@ -62,10 +63,11 @@ func CheckName(name string) error {
 // JobEnv returns the part of a runner's environment that its job processes get: the basic
 // variables, those that its owner named and, on an install runner, those of its cloud identity.
 // A build runner executes the content of a repository for no particular account, so by default
-// it passes on no identity.
+// it passes on no identity, but the settings of the builders of images.
 func JobEnv(environ []string, install bool, named []string) []string {
 	made := pick(environ, func(name string) bool {
-		return slices.Contains(basicNames, name) || slices.Contains(named, name) || install && isIdentity(name)
+		return slices.Contains(basicNames, name) || slices.Contains(named, name) ||
+			install && isIdentity(name) || !install && slices.Contains(imagebuilder.Variables, name)
 	})
 	if len(named) > 0 {
 		made = append(made, VarPassEnv+"="+strings.Join(named, ","))
@@ -105,6 +107,9 @@ func Lookup(environ []string, name string) string {
 	}
 	return ""
 }
+
+// IsPassed reports whether the runner's owner passes a variable on by name.
+func IsPassed(environ []string, name string) bool { return slices.Contains(passedNames(environ), name) }
 
 func passedNames(environ []string) []string {
 	return strings.Split(Lookup(environ, VarPassEnv), ",")

@@ -82,7 +82,7 @@ type Component struct{ name string }
 // componentKinds are the kinds that a runner can work on.
 var componentKinds = []string{
 	appconfig.KindSandbox, appconfig.KindTerraformModule, appconfig.KindHelmChart, appconfig.KindKubernetesManifest,
-	appconfig.KindContainerImage,
+	appconfig.KindContainerImage, appconfig.KindDockerBuild,
 }
 
 // UnmarshalText accepts the known kinds.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -31,7 +32,36 @@ func (i *Images) Retry(ctx context.Context, do func() error) error { return i.re
 
 // Copy copies what the repository lacks of an image whose manifests were read before.
 func (i *Images) Copy(ctx context.Context, img image.Image, manifests map[string]artifact.RawManifest) error {
-	return i.image(ctx, img, i.stream, func(_ context.Context, m image.Manifest) (artifact.RawManifest, error) {
+	return i.copy(ctx, img, i.stream, manifests)
+}
+
+// Upload is Copy for an image whose blobs are on this machine, where open opens them.
+func (i *Images) Upload(ctx context.Context, img image.Image, manifests map[string]artifact.RawManifest,
+	open func(artifact.Blob) (io.ReadCloser, error)) error {
+	return i.copy(ctx, img, func(ctx context.Context, b artifact.Blob) (sent bool, err error) {
+		there, err := i.hasBlob(ctx, b)
+		if err != nil || there {
+			return false, err
+		}
+		err = i.retry(ctx, func() error {
+			content, err := open(b)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = content.Close() }()
+			return i.to.PutBlob(ctx, b, content)
+		})
+		if err != nil {
+			return false, err
+		}
+		i.noteBlob(b)
+		return true, nil
+	}, manifests)
+}
+
+func (i *Images) copy(ctx context.Context, img image.Image, blob func(context.Context, artifact.Blob) (bool, error),
+	manifests map[string]artifact.RawManifest) error {
+	return i.image(ctx, img, blob, func(_ context.Context, m image.Manifest) (artifact.RawManifest, error) {
 		raw, known := manifests[m.Digest]
 		if !known {
 			return raw, fmt.Errorf("manifest %s of the image was not read", m.Digest)

@@ -97,8 +97,8 @@ func (w *world) push(tag, words string) string {
 	return index.Digest
 }
 
-// app is an app with an image, and a manifest that runs it.
-func (w *world) app() fstest.MapFS {
+// app is an app with an image, as its config describes it, and a manifest that runs it.
+func (w *world) app(image string) fstest.MapFS {
 	return fstest.MapFS{
 		"metadata.toml": {Data: []byte("version = \"v2\"\ndisplay_name = \"Shop\"\n")},
 		"runner.toml":   {Data: []byte("runner_type = \"aws\"\n")},
@@ -109,9 +109,7 @@ func (w *world) app() fstest.MapFS {
 			"description = \"Where it runs\"\ndisplay_name = \"Place\"\n" +
 			"[[input]]\nname = \"namespace\"\ngroup = \"place\"\ndescription = \"Namespace\"\ndisplay_name = \"Namespace\"\n" +
 			"required = true\n")},
-		"components/api_image.toml": {Data: []byte(fmt.Sprintf(
-			"type = \"container_image\"\nname = \"api_image\"\n[public]\nimage_url = %q\ntag = \"1.4\"\n",
-			w.source.Host+"/acme/api"))},
+		"components/api_image.toml": {Data: []byte("name = \"api_image\"\n" + image)},
 		"components/api.toml": {Data: []byte("type = \"kubernetes_manifest\"\nname = \"api\"\n" +
 			"namespace = \"{{.nuon.inputs.inputs.namespace}}\"\nmanifest = \"\"\"\n" + deployment + "\"\"\"\n")},
 	}
@@ -135,9 +133,8 @@ func (w *world) create(install string) {
 		"--input", "namespace="+w.spaces[install])
 }
 
-// runs fails unless what an install has in its cluster names an image of its own registry, which has it
-// complete.
-func (w *world) runs(install, digest string) {
+// data returns what the manifest has of the image on an install.
+func (w *world) data(install string) map[string]string {
 	w.Helper()
 	found := clustertest.Get(w, clustertest.Open(w), api.ObjectRef{Version: "v1", Kind: "ConfigMap", Name: "api",
 		Namespace: w.spaces[install]})
@@ -145,6 +142,14 @@ func (w *world) runs(install, digest string) {
 		w.Fatalf("%s has no object", install)
 	}
 	data, _, _ := unstructured.NestedStringMap(found.Object, "data")
+	return data
+}
+
+// runs fails unless what an install has in its cluster names an image of its own registry, which has it
+// complete.
+func (w *world) runs(install, digest string) {
+	w.Helper()
+	data := w.data(install)
 	host := w.Fleet.Registry.Address()
 	repository, tag, _ := strings.Cut(strings.TrimPrefix(data["image"], host+"/"), ":")
 	if data["ref"] != host+"/"+repository+"@"+digest || data["version"] != "1.4" ||
@@ -184,7 +189,8 @@ func TestAnImageReachesInstalls(t *testing.T) {
 	w.Must(os.WriteFile(password, []byte(registryPassword+"\n"), 0o600))
 	w.Nuon("credentials", "create", "images", "--username", "acme", "--from", "@"+password, "--image", w.source.Host)
 	var err error
-	w.vendor, err = w.Fleet.NewRepository(w.Ctx, "shop", w.app())
+	w.vendor, err = w.Fleet.NewRepository(w.Ctx, "shop", w.app(fmt.Sprintf(
+		"type = \"container_image\"\n[public]\nimage_url = %q\ntag = \"1.4\"\n", w.source.Host+"/acme/api")))
 	w.Must(err)
 	w.Nuon("apps", "create", "shop", "--repo", w.vendor.URL)
 	w.Nuon("sync", "--app", "shop", "--wait")

@@ -29,7 +29,7 @@ type Component struct {
 	SkipNoops bool `toml:"skip_noops" json:"skip_noops,omitempty" config:"idle"`
 	// Approve automatically if all policies pass.
 	AutoApproveOnPoliciesPassing bool `toml:"auto_approve_on_policies_passing" json:"auto_approve_on_policies_passing,omitempty" config:"idle"`
-	// How long a build may take, at most 1h.
+	// How long a build may take, at most 1h. The default of docker_build is 1h.
 	BuildTimeout string `toml:"build_timeout" json:"build_timeout,omitempty" config:"duration,default=5m"`
 	// How long a deploy may take, at most 1h. This limits the plan, and the apply with the wait
 	// until everything is ready. The default is 30m for a chart, 15m for a manifest, and 1h for
@@ -210,18 +210,24 @@ type ACRImage struct {
 }
 
 // DockerBuild is a component of type docker_build: an image that nuon builds. The build context is
-// the directory of the repository.
+// the directory of the repository, without what its .dockerignore lists.
 type DockerBuild struct {
 	Component
 	// Path of the Dockerfile below the directory, or a reference to a file with its text.
 	Dockerfile string `toml:"dockerfile" json:"dockerfile,omitempty" config:"required" example:"Dockerfile"`
 	Repositories
-	// Build arguments.
+	// Stage of the Dockerfile that is built. The default is the last one.
+	Target string `toml:"target" json:"target,omitempty" example:"release"`
+	// Build arguments. They are visible in the image's history: no secrets.
+	BuildArgs map[string]string `toml:"build_args" json:"build_args,omitempty" example:"GO_VERSION=1.26"`
+	// Platforms of the image. The default is that of the build runner.
+	Platforms []string `toml:"platforms" json:"platforms,omitempty" config:"set" example:"linux/amd64"`
+	// Variables of the build runner (--pass-env) that the Dockerfile mounts as secrets.
+	Secrets []string `toml:"secrets" json:"secrets,omitempty" config:"set" example:"NPM_TOKEN"`
+	// More build arguments; those of build_args win.
 	EnvVars map[string]string `toml:"env_vars" json:"env_vars,omitempty" example:"GO_VERSION=1.26"`
 
-	EnvVar    Removed `toml:"env_var" json:"-" hint:"write an [env_vars] table"`
-	Target    Removed `toml:"target" json:"-" hint:"make the wanted stage the last one of the Dockerfile"`
-	BuildArgs Removed `toml:"build_args" json:"-" hint:"write an [env_vars] table"`
+	EnvVar Removed `toml:"env_var" json:"-" hint:"write a [build_args] table"`
 }
 
 // KubernetesManifest is a component of type kubernetes_manifest: Kubernetes objects that are

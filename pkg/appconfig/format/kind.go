@@ -91,7 +91,7 @@ var kinds = sync.OnceValue(func() []Kind {
 		kind[HelmChart]("helm", KindHelmChart, "components/*.toml"),
 		kind[ContainerImage]("container-image", KindContainerImage, "components/*.toml").
 			withAliases("external-image", "image"),
-		kind[DockerBuild]("docker-build", KindDockerBuild, "components/*.toml").withAliases("docker").noEffectYet(),
+		kind[DockerBuild]("docker-build", KindDockerBuild, "components/*.toml").withAliases("docker"),
 		kind[KubernetesManifest]("kubernetes-manifest", KindKubernetesManifest, "components/*.toml").withAliases("manifest"),
 		kind[Pulumi]("pulumi", KindPulumi, "components/*.toml").noEffectYet(),
 		kind[Action]("action", "", "actions/*.toml").withAliases("actions"),

@@ -86,7 +86,7 @@ var specification = map[string]string{
 		"aws_ecr.image_url aws_ecr.tag gcp_gar gcp_gar.gcp_project_id" +
 		" gcp_gar.region gcp_gar.image_url gcp_gar.tag gcp_gar.service_account_email " +
 		"gcp_gar.workload_identity_provider device",
-	"docker-build": component + repositories + "dockerfile env_vars env_var target build_args",
+	"docker-build": component + repositories + "dockerfile env_vars env_var target build_args platforms secrets",
 	"kubernetes-manifest": component + repositories + "manifest namespace kustomize kustomize.path kustomize.patches " +
 		"kustomize.enable_helm kustomize.load_restrictor",
 	"pulumi": component + repositories + "runtime pulumi_version config env_vars",

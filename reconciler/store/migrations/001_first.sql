@@ -248,7 +248,7 @@ create table components (
     app_id         text not null,
     name           text not null,
     kind           text not null check (kind in ('sandbox', 'terraform_module', 'helm_chart', 'kubernetes_manifest', 'container_image',
-        'action_source')),
+        'docker_build', 'action_source')),
     present        boolean not null default true,
     watch_id       text,
     input_id       text,

@@ -34,9 +34,17 @@ type Log interface {
 // retrier repeats a request while a registry is unreachable.
 type retrier func(ctx context.Context, do func() error) error
 
+// source is where an image is read from. *artifact.Repository implements it.
+type source interface {
+	Manifest(ctx context.Context, reference string) (artifact.RawManifest, error)
+	Blob(ctx context.Context, blob artifact.Blob) ([]byte, error)
+	Referrers(ctx context.Context, m artifact.RawManifest, limit int) ([]string, error)
+	Resolve(ctx context.Context, tag string) (string, error)
+}
+
 // walk reads the manifests of an image and of everything that refers to it.
 type walk struct {
-	from  *artifact.Repository
+	from  source
 	retry retrier
 	log   Log
 	root  artifact.RawManifest // what was read already, if anything

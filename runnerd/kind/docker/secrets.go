@@ -1,0 +1,92 @@
+package docker
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/runnerd/kind/image"
+)
+
+// minSecret is the length from which a secret is searched for: shorter ones occur by chance.
+const minSecret = 8
+
+// checkSecrets returns an error if a layer, or the config with its history, contains a secret of the
+// build.
+func checkSecrets(layout *image.Layout, secrets map[string]string) error {
+	if len(secrets) == 0 {
+		return nil
+	}
+	for _, b := range layout.Image().Blobs() {
+		name, err := findSecret(layout, b, secrets)
+		if err != nil {
+			return fmt.Errorf("search %s for secrets: %w", b.Digest, err)
+		}
+		if name != "" {
+			return fmt.Errorf("the image contains the secret %s (in %s), so it is not pushed; use it only in "+
+				"RUN --mount=type=secret,id=%s, and write it to no file", name, b.Digest, name)
+		}
+	}
+	return nil
+}
+
+// findSecret returns the name of a secret in a blob, or "".
+func findSecret(layout *image.Layout, b artifact.Blob, secrets map[string]string) (string, error) {
+	raw, err := layout.Open(b)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = raw.Close() }()
+	content, done, err := decompress(raw)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	overlap := 0
+	for _, value := range secrets {
+		overlap = max(overlap, len(value)-1)
+	}
+	names, window := slices.Sorted(maps.Keys(secrets)), make([]byte, 0, overlap+64<<10)
+	for {
+		n, err := io.ReadFull(content, window[len(window):cap(window)])
+		window = window[:len(window)+n]
+		for _, name := range names {
+			if value := secrets[name]; len(value) >= minSecret && bytes.Contains(window, []byte(value)) {
+				return name, nil
+			}
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // ReadFull returns them as they are
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		kept := copy(window, window[len(window)-min(overlap, len(window)):])
+		window = window[:kept]
+	}
+}
+
+// decompress returns the content of a layer, which may be compressed.
+func decompress(raw io.Reader) (content io.Reader, done func(), err error) {
+	buffered := bufio.NewReader(raw)
+	start, _ := buffered.Peek(4) // shorter content is not compressed
+	switch {
+	case bytes.HasPrefix(start, []byte{0x1f, 0x8b}):
+		content, err = gzip.NewReader(buffered)
+		return content, func() {}, err
+	case bytes.Equal(start, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		reader, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, nil, err
+		}
+		return reader, reader.Close, nil
+	}
+	return buffered, func() {}, nil
+}
