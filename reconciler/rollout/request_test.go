@@ -3,6 +3,8 @@ package rollout_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -645,5 +647,34 @@ func TestARetryIsNoYesToWhatWasRejected(t *testing.T) {
 		w.want(still+" "+status+": "+reason, still+" rejected: behind, rejected by alice: not this month")
 		status, _ = w.component("network")
 		w.want(status, "current")
+	}
+}
+
+// TestAnActionThatItsComponentReads: an action before a deploy runs before the plan if the component's templates
+// read its outputs, and after the approval otherwise. If it fails, nothing is planned.
+func TestAnActionThatItsComponentReads(t *testing.T) {
+	w := newWorld(t)
+	before := appconfig.Trigger{Type: appconfig.TriggerPreDeployComponent, ComponentName: "web"}
+	w.action("discover", before)
+	w.action("drain", before)
+	i := slices.IndexFunc(w.app.Components, func(c appconfig.Component) bool { return c.Name == "web" })
+	w.app.Components[i].Terraform.Vars["tailnet"] = "{{.nuon.actions.workflows.discover.outputs.answer}}"
+	w.version()
+	w.exec("update installs set approval = 'approve-all'")
+	w.break_["action discover"] = "failed"
+	w.look()
+	w.runJobs()
+	w.look()
+	w.want(w.done, "[plan sandbox apply sandbox plan metrics plan network apply metrics apply network]")
+	_, reason := w.component("web")
+	w.want(reason, "behind, stalled: action discover (pre-deploy-component) did not succeed: it was made to fail")
+
+	w.done = nil
+	delete(w.break_, "action discover")
+	w.retry("action", "discover")
+	w.runJobs()
+	w.want(w.done, "[action discover plan web action drain apply web action smoke]")
+	if !strings.Contains(w.state["web"], "42") {
+		t.Errorf("web does not have the output of the action: %s", w.state["web"])
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -61,7 +62,12 @@ func (s *snapshot) componentPart(st workflowStart, name string, w *desiredState)
 	part := workflow.ComponentPart{Component: name, DependsOn: p.dependsOn, Sandbox: name == appconfig.SandboxName,
 		Reason: st.reason}
 	add := func(component, before, after string) {
-		part.ActionsBefore = append(part.ActionsBefore, s.triggeredActions(component, before)...)
+		for _, act := range s.triggeredActions(component, before) {
+			act.BeforePlan = slices.ContainsFunc(p.refs, func(ref render.Path) bool {
+				return ref.HasPrefix("actions", "workflows", act.Action)
+			})
+			part.ActionsBefore = append(part.ActionsBefore, act)
+		}
 		part.ActionsAfter = append(s.triggeredActions(component, after), part.ActionsAfter...)
 	}
 	switch st.kind {

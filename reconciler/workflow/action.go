@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -59,7 +60,8 @@ func (g *Graph) advanceAction(s *Step) []Command {
 func (g *Graph) actionSkipReason(s, need *Step) string {
 	switch need.Kind {
 	case StepAction:
-		if need.endedBadly() {
+		// Before a plan, actions after other components must only have ended.
+		if need.endedBadly() && (need.isPreAction() || !g.groupOf(s.Component).runsBeforePlan(s)) {
 			return fmt.Sprintf("action %s, which comes first, did not succeed: %s", need.Action, need.Reason)
 		}
 	case StepApprove:
@@ -104,22 +106,54 @@ func (gr stepGroup) readyToApply() bool {
 }
 
 // notReadyReason returns why an action that has not started must not start now: it precedes
-// an apply, and the approved plan no longer leads to the desired state. It returns ""
-// if the action may start.
+// an apply, and the approved plan no longer leads to the desired state, or it precedes a plan
+// that is not to be made now. It returns "" if the action may start.
 func (g *Graph) notReadyReason(s *Step) string {
-	if gr := g.groupOf(s.Component); s.isPreAction() && gr.plan != nil && !gr.readyToApply() {
+	gr := g.groupOf(s.Component)
+	switch {
+	case !s.isPreAction() || gr.plan == nil:
+		return ""
+	case gr.runsBeforePlan(s):
+		if !gr.readyToPlan() {
+			return s.Component + " is not planned now"
+		}
+	case !gr.readyToApply():
 		return "the plan of " + s.Component + " that was approved no longer leads to the desired state"
 	}
 	return ""
 }
 
-// preActions returns an action before the group's apply that did not succeed, and one
+// runsBeforePlan reports whether the group's first step waits for one of the group's own actions.
+func (gr stepGroup) runsBeforePlan(s *Step) bool {
+	return gr.plan != nil && s.Component == gr.plan.Component && slices.Contains(gr.steps()[0].Needs, s.ID)
+}
+
+// readyToPlan reports whether the group starts as soon as the steps that it needs have ended.
+func (gr stepGroup) readyToPlan() bool {
+	w := gr.desired
+	return w.Absent == gr.plan.Destroy && !w.Current && w.WaitReason == "" && w.RejectionReason == ""
+}
+
+// ownPreActions returns the group's own actions before its plan and before its apply.
+func (gr stepGroup) ownPreActions() (all []*Step) {
+	for _, s := range []*Step{gr.steps()[0], gr.apply} {
+		if s == nil {
+			continue // nothing is applied
+		}
+		for _, id := range s.Needs {
+			if need := gr.g.stepByID(id); need != nil && need.isPreAction() && need.Component == gr.plan.Component {
+				all = append(all, need)
+			}
+		}
+	}
+	return all
+}
+
+// preActions returns an action before the group's plan or apply that did not succeed, and one
 // that has not ended; each is nil if there is none.
 func (gr stepGroup) preActions() (ill, unended *Step) {
-	for _, id := range gr.apply.Needs {
-		need := gr.g.stepByID(id)
+	for _, need := range gr.ownPreActions() {
 		switch {
-		case need == nil || !need.isPreAction():
 		case need.endedBadly():
 			ill = need
 		case !need.Status.Ended():

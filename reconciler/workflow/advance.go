@@ -91,9 +91,12 @@ func (gr stepGroup) nextCommands() []Command {
 // startFirstStep starts a group with its sync or plan, once the steps that it needs have succeeded and the
 // desired state is known.
 func (gr stepGroup) startFirstStep(first *Step) []Command {
+	actionRuns := false
 	for _, id := range first.Needs {
 		need := gr.g.stepByID(id)
 		switch {
+		case need != nil && !need.Status.Ended() && need.isPreAction() && need.Component == gr.plan.Component:
+			actionRuns = true
 		case need == nil || !need.Status.Ended():
 			return nil
 		case need.isPreAction() && need.endedBadly():
@@ -117,6 +120,9 @@ func (gr stepGroup) startFirstStep(first *Step) []Command {
 	}
 	if ill, _ := gr.preActions(); ill != nil {
 		return gr.stopForAction(ill) // it ran for a plan that was withdrawn since
+	}
+	if actionRuns {
+		return nil
 	}
 	return []Command{StartStep{first.ID, gr.desired.Reason}}
 }

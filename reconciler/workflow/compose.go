@@ -13,7 +13,7 @@ type ComponentPart struct {
 	DependsOn []string
 	// it is the sandbox: Around.BeforeComponents and AfterComponents cover all components but this one
 	Sandbox       bool
-	ActionsBefore []TriggeredAction // run after its plan was approved, before its apply, in this order
+	ActionsBefore []TriggeredAction // run before its apply, in this order
 	ActionsAfter  []TriggeredAction // run after its apply, in this order
 	Reason        string            // why it is part of the workflow
 }
@@ -23,6 +23,9 @@ type TriggeredAction struct {
 	Action    string
 	Trigger   string   // the event, as in the action's config: pre-… before it, post-… after it
 	ReadsFrom []string // for an action after a deploy: other components whose outputs it reads
+	// for an action before a deploy: the component reads its outputs, so it runs before the plan, and not
+	// between the approval and the apply
+	BeforePlan bool
 }
 
 // WorkflowActions holds the actions that run before and after several components, each list in
@@ -168,7 +171,7 @@ type composer struct {
 // componentSteps holds one component's steps.
 type componentSteps struct {
 	sync, plan, approve, apply *Step // sync is nil where nothing is copied
-	before, after              []*Step
+	beforePlan, before, after  []*Step
 }
 
 // first returns the component's first step.
@@ -215,10 +218,20 @@ func (c *composer) addSteps(p ComponentPart, needs []string) {
 	c.groups[p.Component] = made
 }
 
-// addActions adds a component's own actions: between its approval and its apply, and after its apply.
+// addActions adds a component's own actions: before its plan, between its approval and its apply, and after its
+// apply.
 func (c *composer) addActions(name string) {
 	p, g := c.parts[name], c.groups[name]
-	g.before = c.actionChain(p.ActionsBefore, name, []string{g.approve.ID},
+	var early, late []TriggeredAction
+	for _, act := range p.ActionsBefore {
+		if act.BeforePlan {
+			early = append(early, act)
+		} else {
+			late = append(late, act)
+		}
+	}
+	g.beforePlan = c.actionChain(early, name, nil, fmt.Sprintf("runs before %s is planned, which reads its outputs", name))
+	g.before = c.actionChain(late, name, []string{g.approve.ID},
 		fmt.Sprintf("runs before %s is %s", name, pastVerb(c.destroy)))
 	g.apply.Needs = append(g.apply.Needs, idsOf(g.before)...)
 	g.after = c.actionChain(p.ActionsAfter, name, []string{g.apply.ID}, fmt.Sprintf("runs after %s was %s", name,
@@ -297,6 +310,10 @@ func (c *composer) addDependencies(name string, needs []string, w workflowSteps)
 			first.Needs = append(first.Needs, idsOf(c.groups[other].after)...)
 		}
 	}
+	for _, s := range c.groups[name].beforePlan {
+		s.Needs = slices.Concat(first.Needs, s.Needs)
+	}
+	first.Needs = append(first.Needs, idsOf(c.groups[name].beforePlan)...)
 }
 
 // inDisplayOrder returns the steps in display order: each component's own actions directly follow it.
@@ -311,7 +328,7 @@ func (c *composer) inDisplayOrder(order []string, w workflowSteps) []*Step {
 		if base && c.destroy {
 			steps, ended = append(steps, w.afterComponents...), true
 		}
-		steps = append(append(append(steps, g.main()...), g.before...), g.after...)
+		steps = slices.Concat(steps, g.beforePlan, g.main(), g.before, g.after)
 	}
 	if !ended {
 		steps = append(steps, w.afterComponents...)

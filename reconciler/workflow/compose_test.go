@@ -98,7 +98,8 @@ func TestComposeActions(t *testing.T) {
 		{Component: "sandbox", Sandbox: true, ActionsBefore: act("pre-base"), ActionsAfter: act("post-base")},
 		{Component: "network", DependsOn: []string{"sandbox"}, ActionsBefore: append(act("pre-net"), act("pre-net2")...),
 			ActionsAfter: act("post-net")},
-		{Component: "web", DependsOn: []string{"network", "sandbox"}, ActionsBefore: act("pre-web"),
+		{Component: "web", DependsOn: []string{"network", "sandbox"}, ActionsBefore: []TriggeredAction{
+			{Action: "pre-plan", Trigger: "pre-plan", BeforePlan: true}, {Action: "pre-web", Trigger: "pre-web"}},
 			ActionsAfter: []TriggeredAction{{Action: "post-web", Trigger: "post-web", ReadsFrom: []string{"network"}}}},
 	}
 	around := WorkflowActions{Before: act("pre-all"), After: act("post-all"), BeforeComponents: act("pre-inner"),
@@ -117,7 +118,8 @@ func TestComposeActions(t *testing.T) {
 			"apply network <- approve network, pre-net, pre-net2", "action pre-net <- approve network",
 			"action pre-net2 <- approve network, pre-net",
 			"action post-net <- apply network",
-			"sync web <- apply network, apply sandbox, pre-all, pre-inner, post-base", "plan web <- sync web",
+			"action pre-plan <- apply network, apply sandbox, pre-all, pre-inner, post-base",
+			"sync web <- apply network, apply sandbox, pre-all, pre-inner, post-base, pre-plan", "plan web <- sync web",
 			"approve web <- plan web", "apply web <- approve web, pre-web",
 			"action pre-web <- approve web", "action post-web <- apply web, apply network",
 			"action post-inner <- apply network, post-net, apply web, post-web",
@@ -125,7 +127,8 @@ func TestComposeActions(t *testing.T) {
 		}},
 		{KindDeprovision, []string{
 			"action pre-all", "action pre-inner <- pre-all",
-			"sync web <- pre-all, pre-inner", "plan web <- sync web", "approve web <- plan web",
+			"action pre-plan <- pre-all, pre-inner",
+			"sync web <- pre-all, pre-inner, pre-plan", "plan web <- sync web", "approve web <- plan web",
 			"apply web <- approve web, pre-web",
 			"action pre-web <- approve web", "action post-web <- apply web",
 			"sync network <- apply web, pre-all, pre-inner, post-web", "plan network <- sync network",

@@ -243,6 +243,11 @@ func (w *world) checkAct(s *Step) {
 	}
 	gr := w.g.groupOf(s.Component)
 	switch {
+	case s.isPreAction() && gr.plan != nil && slices.Contains(gr.steps()[0].Needs, s.ID):
+		if want := w.wants()[s.Component]; gr.steps()[0].Status != StepPending || want.Current || want.WaitReason != "" ||
+			want.RejectionReason != "" {
+			w.broken(lawBefore, "action %s began though %s is not to be planned", s.Action, s.Component)
+		}
 	case s.isPreAction() && gr.plan != nil:
 		if plan := gr.plan.Plan; plan == nil || w.yes[plan.ID] == "" || plan.Status != PlanApproved ||
 			w.wants()[s.Component].Digest != plan.DesiredDigest {

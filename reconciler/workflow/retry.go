@@ -85,8 +85,9 @@ func (g *Graph) collectFailed(s *Step, again map[*Step]bool) error {
 	for _, step := range gr.steps() {
 		again[step] = true
 	}
-	for _, id := range gr.apply.Needs {
-		if need := g.stepByID(id); need != nil && need.isPreAction() && need.endedBadly() {
+	for _, need := range gr.ownPreActions() {
+		skipped := need.Status == StepSkipped && !need.SkippedByPerson
+		if need.endedBadly() || skipped && gr.runsBeforePlan(need) {
 			again[need] = true
 		}
 	}
@@ -189,10 +190,8 @@ func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 	return todo, nil
 }
 
-// preActionRuns reports whether an action before the group's apply is running.
+// preActionRuns reports whether an action before the group's plan or apply is running.
 func (gr stepGroup) preActionRuns() bool {
-	return gr.apply != nil && slices.ContainsFunc(gr.apply.Needs, func(id string) bool {
-		need := gr.g.stepByID(id)
-		return need != nil && need.isPreAction() && need.Status == StepRunning
-	})
+	runs := func(s *Step) bool { return s.Status == StepRunning }
+	return gr.apply != nil && slices.ContainsFunc(gr.ownPreActions(), runs)
 }

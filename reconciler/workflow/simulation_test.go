@@ -138,6 +138,7 @@ func (w *world) acts(trigger, component string) []TriggeredAction {
 		if component != "" && rapid.Bool().Draw(w.t, "reads") {
 			a.ReadsFrom = []string{rapid.SampledFrom(w.parts).Draw(w.t, "read").name}
 		}
+		a.BeforePlan = component != "" && trigger == "pre-component" && rapid.Bool().Draw(w.t, "before the plan")
 		all = append(all, a)
 	}
 	return all
