@@ -27,16 +27,14 @@ secret() {
   curl -fsS --retry 30 --retry-delay 10 --retry-all-errors -H "Authorization: Bearer $token" \
     "https://$vault.vault.azure.net/secrets/$1?api-version=7.4" | python3 -c 'import json, sys; print(json.load(sys.stdin)["value"], end="")'
 }
-arguments=
 if [ -n "$registry_secret" ]; then
   secret "$registry_secret" >/etc/nuon/registry-password
-  arguments='--registry-password-file /etc/nuon/registry-password'
+  arguments="$arguments --registry-password-file /etc/nuon/registry-password"
 fi
 cat >/etc/nuon/runner.env <<END
 NUON_RUNNER_URL=$runner_url
 NUON_RUNNER_ARGUMENTS=$arguments
 NUON_CLAIM=$claim
-NUON_AZURE_AUDIENCE=$audience
 NUON_REGISTRY=$registry
 NUON_REGISTRY_USERNAME=$registry_username
 END

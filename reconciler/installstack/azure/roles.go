@@ -45,6 +45,11 @@ var builtInRoles = map[string]string{
 // roleGUID matches the id of a role.
 var roleGUID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
+// identityName returns the name of the identity of a role.
+func identityName(role installstack.Role) string {
+	return installstack.Fit(installstack.Plain(role.Key, 512), 120, isName)
+}
+
 // where names a role in findings.
 func where(role installstack.Role) string { return "role " + installstack.Plain(role.Key, 120) }
 
@@ -77,7 +82,7 @@ func (t *template) addRoles() {
 
 // addRole adds the identity of a role and what it may do in the resource group, and returns its id.
 func (t *template) addRole(role installstack.Role, enabled expression) expression {
-	name := installstack.Fit(installstack.Plain(role.Key, 512), 120, isName)
+	name := identityName(role)
 	t.addResource("Microsoft.ManagedIdentity/userAssignedIdentities", identityAPI, name,
 		t.located(object{"condition": enabled}))
 	id := resourceID("Microsoft.ManagedIdentity/userAssignedIdentities", quoted(name))

@@ -14,11 +14,6 @@ import (
 //go:embed boot.sh
 var bootScript string
 
-// unit runs the runner under systemd.
-//
-//go:embed nuon-runner.service
-var unit string
-
 const (
 	machineKind = "Microsoft.Compute/virtualMachines"
 	adminUser   = "nuon-admin"
@@ -134,10 +129,11 @@ func (t *template) script() expression {
 	return call("base64", call("concat", quoted("#!/bin/bash\n"),
 		encoded("runner_url", quoted(r.URL)), encoded("download_url", quoted(r.DownloadURL)),
 		encoded("sha256", quoted(r.SHA256)), encoded("claim", quoted(t.stack.Claim)),
-		encoded("audience", quoted(r.AzureAudience)), encoded("vault", quoted(t.vaultName())),
+		encoded("arguments", quoted(t.stack.RunnerArguments(identityName)+" --azure-audience "+r.AzureAudience)),
+		encoded("vault", quoted(t.vaultName())),
 		encoded("registry", parameter("registry")), encoded("registry_username", parameter("registryUsername")),
 		encoded("registry_secret", call("if", call("empty", parameter("registryPassword")), quoted(""),
 			quoted(registrySecret))),
-		quoted(bootScript+unit+"END\nsystemctl daemon-reload\nsystemctl enable nuon-runner.service\n"+
+		quoted(bootScript+installstack.Unit("azure")+"END\nsystemctl daemon-reload\nsystemctl enable nuon-runner.service\n"+
 			"systemctl restart nuon-runner.service\n")))
 }

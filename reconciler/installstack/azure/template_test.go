@@ -134,8 +134,10 @@ func TestBootScript(t *testing.T) {
 	}
 	head, _, _ := strings.Cut(string(script), "# Boots the machine")
 	run := exec.CommandContext(t.Context(), "bash", "-c",
-		head+`printf '%s\n' "$registry" "$runner_url" "$registry_secret"`)
-	want := "acme.azurecr.io/ledger\nhttps://runners.example.com\nnuon-registry-password\n"
+		head+`printf '%s\n' "$registry" "$runner_url" "$registry_secret" "$arguments"`)
+	want := "acme.azurecr.io/ledger\nhttps://runners.example.com\nnuon-registry-password\n--install " +
+		stacktest.InstallID + " --break-glass-role ins-06hv0000000000000000000000-repair-68285356 " +
+		"--azure-audience api://nuon.example.com\n"
 	if said, err := run.CombinedOutput(); err != nil || string(said) != want {
 		t.Errorf("%v: %s", err, said)
 	}

@@ -8,13 +8,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 )
 
-// bootScript prepares the machine; unit is the file by which systemd starts the runner.
-var (
-	//go:embed boot.sh
-	bootScript string
-	//go:embed nuon-runner.service
-	unit string
-)
+// bootScript prepares the machine.
+//
+//go:embed boot.sh
+var bootScript string
 
 const runnerDisk = "RunnerDisk"
 
@@ -167,7 +164,7 @@ func (t *template) userData() object {
 		parts = append(parts, "\n"+v.name+"='", v.value, "'")
 		size += len(v.name) + 256
 	}
-	rest := "\n" + bootScript + unit +
+	rest := "\n" + bootScript + installstack.Unit("aws") +
 		"END\nsystemctl daemon-reload\nsystemctl enable --now nuon-runner.service\nshutdown -c\n"
 	if size += len(rest); size > maxUserData {
 		t.report(diagnostic.Error, "runner", "shorten the address of the runner API",

@@ -20,11 +20,11 @@ import (
 
 // static are the files that do not depend on the install.
 //
-//go:embed versions.tf network.tf roles.tf runner.tf boot.sh nuon-runner.service
+//go:embed versions.tf network.tf roles.tf runner.tf boot.sh
 var static embed.FS
 
 // staticNames is the order of static files.
-var staticNames = []string{"boot.sh", "network.tf", "nuon-runner.service", "roles.tf", "runner.tf", "versions.tf"}
+var staticNames = []string{"boot.sh", "network.tf", "roles.tf", "runner.tf", "versions.tf"}
 
 // File is one file of the module.
 type File struct {
@@ -59,7 +59,8 @@ func Render(stack *installstack.Stack) ([]File, diagnostic.Diagnostics) {
 	if m.findings.HasErrors() {
 		return nil, m.findings
 	}
-	files := []File{{"install.tf", string(hclwrite.Format(m.file.Bytes()))}}
+	files := []File{{"install.tf", string(hclwrite.Format(m.file.Bytes()))},
+		{"nuon-runner.service", installstack.Unit("gcp")}}
 	for _, name := range staticNames {
 		content, _ := static.ReadFile(name) // embedded above
 		files = append(files, File{name, string(content)})
