@@ -44,7 +44,6 @@ var (
 var notYet = map[string]string{
 	kindPolicy: "policies", kindRunbook: "runbooks", kindInstaller: "the installer page",
 	kindBranch: "branches", kindInstalls: "a repository of installs", kindTriggers: "triggers of branch runs",
-	kindStack: "the install stack",
 }
 
 // notes returns the sentence about all changes together, and notes on what is unknown.

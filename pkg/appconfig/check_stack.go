@@ -21,15 +21,6 @@ func (c *checker) checkStack() {
 		return
 	}
 	t, stack := c.stack.table, &c.stack.value
-	if stack.Type == stackTypes[cloudAWS] || stack.Type == "" && c.cloud == cloudAWS {
-		for _, key := range []string{"vpc_nested_template_url", "runner_nested_template_url"} {
-			if !has(t, key) {
-				name, _, _ := strings.Cut(key, "_")
-				c.errorf(ruleMissingKey, t.At, "write "+key+` = "https://BUCKET.s3.REGION.amazonaws.com/`+name+`.yaml"`,
-					"%q is missing: a stack on AWS needs it", key)
-			}
-		}
-	}
 	var list []declaredName
 	indexes := map[int]int{}
 	for i := range stack.CustomNestedStacks {

@@ -61,8 +61,6 @@ func noEffect(section string) string {
 	switch section {
 	case "policies", "runbooks":
 		return section
-	case "stack":
-		return "the install stack"
 	case "installer":
 		return "the installer page"
 	case "branch", "branches":

@@ -70,7 +70,7 @@ var kinds = sync.OnceValue(func() []Kind {
 		kind[Metadata]("metadata", "", "metadata.toml"),
 		kind[Sandbox]("sandbox", "", "sandbox.toml"),
 		kind[Runner]("runner", "", "runner.toml"),
-		kind[Stack]("stack", "", "stack.toml").noEffectYet(),
+		kind[Stack]("stack", "", "stack.toml"),
 		kind[Inputs]("inputs", "", "inputs.toml"),
 		kind[Input]("input", "", "inputs/*.toml"),
 		kind[InputGroup]("input-group", "", "input_groups/*.toml").withAliases("group", "input-groups"),

@@ -28,14 +28,15 @@ type Stack struct {
 	Name string `toml:"name" json:"name,omitempty" config:"required,template" example:"ledger-{{.nuon.install.id}}"`
 	// Description for the customer.
 	Description string `toml:"description" json:"description,omitempty" config:"required,template" example:"Lets the runner of {{.nuon.install.id}} in"`
-	// Template of the network; required on AWS.
+	// Template of the network, which the template of nuon replaces. If the address contains byo-vpc, the customer
+	// names an existing network.
 	VPCNestedTemplateURL string `toml:"vpc_nested_template_url" json:"vpc_nested_template_url,omitempty" config:"template,url" example:"https://templates.example.com/vpc.yaml"`
-	// Template of the runner's machines; required on AWS.
+	// Template of the runner's machines, which the template of nuon replaces.
 	RunnerNestedTemplateURL string `toml:"runner_nested_template_url" json:"runner_nested_template_url,omitempty" config:"template,url" example:"https://templates.example.com/runner.yaml"`
 	// More templates. Their outputs are .nuon.install_stack.outputs.custom_nested_stacks.NAME.
 	CustomNestedStacks []NestedStack `toml:"custom_nested_stacks" json:"custom_nested_stacks,omitempty" config:"sorted=name"`
 	// Scope of an Azure deployment.
-	DeploymentScope string `toml:"deployment_scope" json:"deployment_scope,omitempty" example:"subscription"`
+	DeploymentScope string `toml:"deployment_scope" json:"deployment_scope,omitempty" config:"idle" example:"subscription"`
 }
 
 // NestedStack is an additional template of the stack.
