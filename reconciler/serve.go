@@ -77,6 +77,8 @@ type replica struct {
 	program  *runnerprogram.Program
 
 	publisher *stackpublish.Publisher
+
+	runnerSocket net.Listener // of the runner API, if it was opened early
 }
 
 // server is one listener with its HTTP server.
@@ -108,6 +110,9 @@ func serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	if err := r.openStacks(ctx); err != nil {
+		return err
+	}
+	if err := r.fixRunnerPort(ctx); err != nil {
 		return err
 	}
 	defer r.program.Close() //nolint:errcheck // only read
@@ -153,6 +158,22 @@ func (r *replica) openStacks(ctx context.Context) (err error) {
 	if r.options.runnerProgram != "" {
 		r.program, err = runnerprogram.Open(r.options.runnerProgram)
 	}
+	return err
+}
+
+// fixRunnerPort opens the listener of the runner API at once if --runner-url has the port 0, which becomes that of the
+// listener.
+func (r *replica) fixRunnerPort(ctx context.Context) (err error) {
+	at, err := url.Parse(r.options.runnerURL)
+	if err != nil || at.Port() != "0" {
+		return err
+	}
+	if r.runnerSocket, err = middleware.Listen(ctx, r.options.runnerListen); err != nil {
+		return fmt.Errorf("listen for the %s: %w", runnerListener, err)
+	}
+	_, port, err := net.SplitHostPort(r.runnerSocket.Addr().String())
+	at.Host = net.JoinHostPort(at.Hostname(), port)
+	r.options.runnerURL = at.String()
 	return err
 }
 
@@ -320,6 +341,9 @@ func (r *replica) listen(ctx context.Context, name, address string, handler http
 	}
 	if name == runnerListener { // runners hold long connections there
 		open = middleware.Listen
+		if r.runnerSocket != nil {
+			open = func(context.Context, string) (net.Listener, error) { return r.runnerSocket, nil }
+		}
 	}
 	l, err := open(ctx, address)
 	if err != nil {

@@ -99,6 +99,9 @@ func (c *Cloud) Environ() []string {
 		"AWS_CA_BUNDLE=" + c.file}
 }
 
+// Proxy returns the address HOST:PORT of the proxy that leads to this cloud.
+func (c *Cloud) Proxy() string { return c.proxy.Host }
+
 // Client returns an HTTP client that talks to this cloud.
 func (c *Cloud) Client() *http.Client {
 	return &http.Client{Transport: &http.Transport{

@@ -1,10 +1,12 @@
 package cloudtest
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -304,15 +306,27 @@ func (l *launch) call(name string, argument any) any {
 	case "Fn::GetAZs":
 		return []any{l.options.Region + "a", l.options.Region + "b", l.options.Region + "c"}
 	case "Fn::Cidr":
-		var blocks []any
-		for i := range int(a[1].(float64)) {
-			blocks = append(blocks, fmt.Sprintf("%v block %d of %v bits", a[0], i, a[2]))
-		}
-		return blocks
+		return blocks(fmt.Sprint(a[0]), int(a[1].(float64)), int(a[2].(float64)))
 	case "Fn::Base64":
 		return l.value(argument)
 	}
 	panic(launchError("the simulated CloudFormation has no " + name))
+}
+
+// blocks returns blocks of addresses at the beginning of a network of IPv4.
+func blocks(network string, count, bits int) []any {
+	whole, err := netip.ParsePrefix(network)
+	if err != nil {
+		panic(launchError(err.Error()))
+	}
+	first := whole.Masked().Addr().As4()
+	var all []any
+	for i := range count {
+		var at [4]byte
+		binary.BigEndian.PutUint32(at[:], binary.BigEndian.Uint32(first[:])+uint32(i)<<bits) //nolint:gosec // a small number
+		all = append(all, netip.PrefixFrom(netip.AddrFrom4(at), 32-bits).String())
+	}
+	return all
 }
 
 func (l *launch) ref(id string) any {

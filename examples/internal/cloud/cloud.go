@@ -28,6 +28,9 @@ type Options struct {
 	// Kubeconfig is the kubeconfig of a Kubernetes that stands behind all simulated clusters. Without it
 	// their addresses lead nowhere.
 	Kubeconfig string
+	// Upstream is the address HOST:PORT of an HTTP proxy through which all other hosts than those of clusters are reached;
+	// empty for directly.
+	Upstream string
 }
 
 // Cloud is a running simulated cloud.
@@ -91,7 +94,7 @@ func Start(ctx context.Context, o Options) (c *Cloud, err error) {
 		}
 	}
 	if o.Kubeconfig != "" {
-		if c.gateway, err = startGateway(dir, o.Kubeconfig); err != nil {
+		if c.gateway, err = startGateway(dir, o.Kubeconfig, o.Upstream); err != nil {
 			return c, err
 		}
 	}

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -39,6 +40,7 @@ type gateway struct {
 	roots     *x509.CertPool
 	token     string
 	file      string // has the address, for the providers
+	upstream  string // proxy to all other hosts; empty for directly
 
 	listener net.Listener
 	proxy    *http.Server
@@ -48,7 +50,7 @@ type gateway struct {
 }
 
 // startGateway starts a gateway to the Kubernetes of a kubeconfig for the cloud in a directory.
-func startGateway(dir, kubeconfig string) (*gateway, error) {
+func startGateway(dir, kubeconfig, upstream string) (*gateway, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of the cluster: %w", err)
@@ -62,7 +64,8 @@ func startGateway(dir, kubeconfig string) (*gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of the cluster: %w", err)
 	}
-	g := &gateway{store: filepath.Join(dir, storeFile), roots: x509.NewCertPool(), ended: make(chan error, 2),
+	g := &gateway{upstream: upstream, store: filepath.Join(dir, storeFile), roots: x509.NewCertPool(),
+		ended:    make(chan error, 2),
 		accepted: handover{connections: make(chan net.Conn), closed: make(chan struct{})}}
 	if err := g.loadAuthority(dir); err != nil {
 		return nil, err
@@ -138,7 +141,7 @@ func (g *gateway) connect(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no such cluster", http.StatusBadGateway)
 		return
 	default:
-		if outside, err = net.DialTimeout("tcp", r.Host, time.Minute); err != nil {
+		if outside, err = g.dial(r.Host); err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
 		}
@@ -159,6 +162,29 @@ func (g *gateway) connect(w http.ResponseWriter, r *http.Request) {
 	}
 	g.accepted.take(tls.Server(connection, &tls.Config{Certificates: []tls.Certificate{certificate}, ClientCAs: g.roots,
 		ClientAuth: tls.VerifyClientCertIfGiven, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}))
+}
+
+// dial connects to an address that is none of a cluster.
+func (g *gateway) dial(address string) (net.Conn, error) {
+	if g.upstream == "" {
+		return net.DialTimeout("tcp", address, time.Minute)
+	}
+	connection, err := net.DialTimeout("tcp", g.upstream, time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	_, err = fmt.Fprintf(connection, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", address, address)
+	var answer *http.Response
+	if err == nil { // a proxy sends nothing after its answer before the client does
+		answer, err = http.ReadResponse(bufio.NewReader(connection), &http.Request{Method: http.MethodConnect})
+	}
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("the proxy answers %s", answer.Status)
+	}
+	if err != nil {
+		return nil, errors.Join(err, connection.Close())
+	}
+	return connection, nil
 }
 
 // isClusterName reports whether a name is one that a cloud assigns to its clusters.

@@ -166,7 +166,7 @@ func (f *Fleet) startStores(ctx context.Context) (err error) {
 	}
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // it never fails
-	f.Registry, err = openRegistry(f.path("registry"), key)
+	f.Registry, err = OpenRegistry(f.path("registry"), key)
 	return err
 }
 
@@ -343,7 +343,7 @@ func (f *Fleet) Machine(place, name, kind string) (r *Runner, err error) {
 	f.mu.Lock()
 	f.started = append(f.started, r)
 	f.mu.Unlock()
-	access := f.Registry.install()
+	access := f.Registry.Install()
 	if kind == "build" {
 		access = f.Registry.vendor()
 	}
@@ -439,7 +439,7 @@ func (f *Fleet) Stop() error {
 	}
 	errs = append(errs, f.clear())
 	if f.Registry != nil {
-		errs = append(errs, f.Registry.close())
+		errs = append(errs, f.Registry.Close())
 	}
 	if f.Database != nil {
 		errs = append(errs, f.Database.close())

@@ -31,8 +31,8 @@ type Registry struct {
 // credentialLife is longer than any run.
 const credentialLife = 48 * time.Hour
 
-// openRegistry starts a registry on a directory, on a free port.
-func openRegistry(dir string, key []byte) (*Registry, error) {
+// OpenRegistry starts a registry on a directory, on a free port. The key signs the tokens for it.
+func OpenRegistry(dir string, key []byte) (*Registry, error) {
 	signer, err := registry.NewSigner(key)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,8 @@ func (r *Registry) Down() error {
 	return err
 }
 
-func (r *Registry) close() error { return errors.Join(r.Down(), r.handler.Close()) }
+// Close ends the registry.
+func (r *Registry) Close() error { return errors.Join(r.Down(), r.handler.Close()) }
 
 // environment returns the variables that give a program access to one namespace.
 func (r *Registry) environment(namespace string) []string {
@@ -96,8 +97,10 @@ func (r *Registry) Open(repository string) (*artifact.Repository, error) {
 		artifact.Basic("fleet", token))
 }
 
-func (r *Registry) vendor() []string  { return r.environment(devcontract.VendorNamespace) }
-func (r *Registry) install() []string { return r.environment(devcontract.InstallNamespace) }
+func (r *Registry) vendor() []string { return r.environment(devcontract.VendorNamespace) }
+
+// Install returns the variables that give a runner of a customer access.
+func (r *Registry) Install() []string { return r.environment(devcontract.InstallNamespace) }
 
 // Copy makes a backup of the registry's content, while it is up: files are only ever added.
 func (r *Registry) Copy(to string) error { return os.CopyFS(to, os.DirFS(r.dir)) }

@@ -12,7 +12,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/nuon-toolkit/nuon/examples/internal/account"
 	"github.com/nuon-toolkit/nuon/examples/internal/cloud"
+	"github.com/nuon-toolkit/nuon/pkg/cloudtest"
 )
 
 // cloudCmd starts and changes a simulated cloud, with the story's Kubernetes behind its clusters:
@@ -61,7 +63,17 @@ func (s *teller) startCloud(ctx context.Context, ts *testscript.TestScript) {
 	dir, err := place()
 	ts.Check(err)
 	ts.Defer(func() { _ = os.RemoveAll(dir) })
-	s.cloud, err = cloud.Start(ctx, cloud.Options{Dir: dir, Kubeconfig: s.kubeconfig})
+	services, err := cloudtest.Start(dir)
+	ts.Check(err)
+	ts.Defer(func() { _ = services.Close() })
+	s.customer = &customer{account: &account.Account{Cloud: services, ID: customerAccount, Region: customerRegion,
+		Make: s.makeNetwork}, stacks: map[string]*account.Stack{}}
+	for _, variable := range services.Environ() {
+		if name, value, _ := strings.Cut(variable, "="); name == "SSL_CERT_FILE" {
+			ts.Setenv(name, value)
+		}
+	}
+	s.cloud, err = cloud.Start(ctx, cloud.Options{Dir: dir, Kubeconfig: s.kubeconfig, Upstream: services.Proxy()})
 	ts.Check(err)
 	ts.Defer(func() { // its users are stopped first
 		_ = s.stop()

@@ -51,6 +51,8 @@ type teller struct {
 	// charts is the story's chart repository, if it has one, and cloud its simulated cloud.
 	charts *chartRepository
 	cloud  *cloud.Cloud
+	// customer is the account of a customer in that cloud.
+	customer *customer
 }
 
 // params returns the parameters for testscript: the environment of a person with an empty home, and
@@ -66,7 +68,7 @@ func (s *teller) params(files []string, root string) testscript.Params {
 			"approve": s.approve, "code": s.code, "count": s.count, "keep": s.keep, "org": s.org, "webhook": s.webhook,
 			"upload": s.upload, "page": s.page, "terminal": s.terminal, "screen": s.screen, "cluster": s.clusterCmd,
 			"access": s.access, "publish": s.publish, "render": renderCmd, "kubectl": s.kubectl, "grasp": s.grasp,
-			"drop": dropCmd, "cloud": s.cloudCmd,
+			"drop": dropCmd, "cloud": s.cloudCmd, "customer": s.customerCmd,
 		},
 	}
 }
