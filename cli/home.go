@@ -31,20 +31,21 @@ func opensHome(e *cmdenv.Env, root *cobra.Command) {
 			if err != nil {
 				return err
 			}
-			return interactive.Read(c.Context(), e.Console, client, screens(e))
+			return interactive.Read(c.Context(), e.Console, client, screens(e, selected.CacheFile()))
 		case ready && screen.Possible(e.Console):
 			client, err := e.Client()
 			if err != nil {
 				return err
 			}
-			return interactive.Open(c.Context(), e.Console, client, screens(e))
+			return interactive.Open(c.Context(), e.Console, client, screens(e, selected.CacheFile()))
 		}
 		return c.Help()
 	}
 }
 
-// screens returns how the screens run commands: in this process, without a terminal.
-func screens(e *cmdenv.Env) interactive.Options {
+// screens returns how the screens run commands: in this process, without a terminal. The file stores
+// the last known state of the home screen.
+func screens(e *cmdenv.Env, file string) interactive.Options {
 	execute := func(ctx context.Context, out io.Writer, args []string) error {
 		inner := &cmdenv.Env{Console: &console.Console{In: strings.NewReader(""), Out: out, Err: io.Discard, Width: 80}}
 		root := newRoot(inner)
@@ -52,6 +53,7 @@ func screens(e *cmdenv.Env) interactive.Options {
 		return root.ExecuteContext(ctx)
 	}
 	return interactive.Options{
+		Cache: file,
 		Run: func(ctx context.Context, args ...string) (string, error) {
 			var out bytes.Buffer
 			err := execute(ctx, &out, append([]string{"-o", "table"}, args...))

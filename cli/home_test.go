@@ -22,7 +22,7 @@ func TestScreensRunCommands(t *testing.T) {
 	t.Setenv("NUON_URL", s.URL)
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_OUTPUT", "json")
-	o := screens(&cmdenv.Env{Console: &console.Console{}})
+	o := screens(&cmdenv.Env{Console: &console.Console{}}, "")
 	if said, err := o.Run(t.Context(), "apps", "list"); err != nil || !strings.HasPrefix(said, "hello\t") {
 		t.Errorf("it printed %q, %v", said, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/url"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -182,6 +183,7 @@ func newRemove(e *cmdenv.Env) *cobra.Command {
 				fmt.Sprintf("this removes context %s and its token from this machine", args[0]), yes); err != nil {
 				return err
 			}
+			_ = os.Remove(f.Contexts[args[0]].CacheFile()) // it may not exist
 			delete(f.Contexts, args[0])
 			if f.Current == args[0] {
 				f.Current = ""

@@ -4,6 +4,8 @@
 package contexts
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,6 +41,17 @@ func Path() (string, error) {
 		return "", fmt.Errorf("find the configuration directory (set NUON_CONFIG): %w", err)
 	}
 	return filepath.Join(dir, "nuon", "config.toml"), nil
+}
+
+// CacheFile returns the file for what was last seen of a control plane, as one person sees it: no two
+// addresses, orgs or tokens share one. It is empty if the platform has no directory for caches.
+func (c Context) CacheFile() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(c.URL + "\n" + c.Token))
+	return filepath.Join(dir, "nuon", "home", hex.EncodeToString(sum[:16])+".json")
 }
 
 // Load reads the file. A missing file is empty.

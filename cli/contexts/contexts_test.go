@@ -221,3 +221,19 @@ func TestPath(t *testing.T) {
 		t.Errorf("%q, %v", p, err)
 	}
 }
+
+// TestCacheFile checks that no two addresses or tokens share a file, and that its name contains
+// neither.
+func TestCacheFile(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	files := map[string]bool{}
+	for _, c := range []Context{{URL: "https://a", Token: "one"}, {URL: "https://a", Token: "two"},
+		{URL: "https://b", Token: "one"}, {URL: "https://a"}} {
+		file := c.CacheFile()
+		if files[file] || strings.Contains(file, "one") && c.Token == "one" || file != c.CacheFile() {
+			t.Errorf("%s for %+v", file, c)
+		}
+		files[file] = true
+	}
+}

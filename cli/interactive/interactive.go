@@ -42,6 +42,13 @@ type Follower interface {
 	Follow(ctx context.Context, client *apiclient.Client, feed page.Feed) error
 }
 
+// Stored is a Content that shows an earlier state until the first answer of the control plane.
+type Stored interface {
+	Content
+	// StoredAt returns the time of that state; zero if there is none.
+	StoredAt() time.Time
+}
+
 // Actor is a Content with actions.
 type Actor interface {
 	Content
@@ -54,6 +61,8 @@ type Options struct {
 	Run func(ctx context.Context, args ...string) (string, error)
 	// Follow runs a command that prints lines until ctx ends, such as `nuon logs -f`.
 	Follow func(ctx context.Context, line func(string), args ...string) error
+	// Cache is the file for the last known state of the home screen; empty for none.
+	Cache string
 }
 
 // Open shows the home screen until the user leaves it. When ctx is canceled or the user presses

@@ -23,6 +23,7 @@ type view struct {
 	turn    int       // the number of the current load, so that only one is ever scheduled
 	looking bool      // a load is in flight, or the stream is open
 	loaded  bool      // something was stored
+	earlier bool      // what is shown is from an earlier run of the program
 	ended   bool      // nothing will change any more
 	asked   time.Time // when the last load started
 	heard   time.Time // time of the last answer
@@ -98,7 +99,7 @@ func (m *model) top() *view { return m.views[len(m.views)-1] }
 
 // live reports whether a view shows the current state.
 func (m *model) live(v *view) bool {
-	return v.lost.IsZero() && (v.ended || v.streams() || m.now.Sub(v.heard) < staleAfter)
+	return v.lost.IsZero() && !v.earlier && (v.ended || v.streams() || m.now.Sub(v.heard) < staleAfter)
 }
 
 // say shows a message in the footer.

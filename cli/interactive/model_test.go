@@ -3,6 +3,8 @@ package interactive
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -156,6 +158,44 @@ func TestOffline(t *testing.T) {
 	p.down = true
 	never := newStage(t, plainTheme, 100, 30, p)
 	never.shows("responded with 502")
+}
+
+// TestFirstPaint checks that the home screen shows the stored state, with its age, before the control
+// plane has answered and while it does not, and that nothing can be done meanwhile.
+func TestFirstPaint(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "nuon", "home", "state.json")
+	p := newPlane()
+	openStage(t, plainTheme, 100, 30, p, file).shows("loading …")
+	first := openStage(t, plainTheme, 100, 30, p, file)
+	first.do(first.load(first.top())) // stores the state
+	for path, mode := range map[string]os.FileMode{file: 0o600, filepath.Dir(file): 0o700 | os.ModeDir} {
+		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
+			t.Errorf("%s: %v, %v", path, info, err)
+		}
+	}
+	age := time.Until(noon) // the file has the time of the machine
+	p.down = true
+	s := openStage(t, plainTheme, 100, 30, p, file)
+	s.now = s.now.Add(5*time.Minute - age)
+	s.top().asked = s.now
+	s.Update(beat{})
+	s.shows("globex", "deploy web on acme", "○ of 5m ago, loading")
+	if s.live(s.top()) {
+		t.Error("a stored state counts as the current one")
+	}
+	s.do(s.load(s.top()))
+	s.shows("This is the state of 5m ago.", "globex")
+	p.down = false
+	s.do(s.model.load(s.top()))
+	if strings.Contains(s.screen(), "5m ago") || !s.live(s.top()) {
+		t.Errorf("it shows the stored state:\n%s", s.screen())
+	}
+	for _, broken := range []string{"", "{", `{"at":"2026-03-04T12:00:00Z","status":{"apps":[{"groups":[{}]}]}}`, `[]`} {
+		if err := os.WriteFile(file, []byte(broken), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		openStage(t, plainTheme, 100, 30, p, file).shows("loading …")
+	}
 }
 
 // TestLog checks that a log stays at its end until a person moves, and that control characters are

@@ -25,7 +25,7 @@ func contentOf(line []string, o Options) (Content, error) {
 	}
 	switch word := line[0]; word {
 	case "home":
-		return home.New(), nil
+		return home.New(o.Cache), nil
 	case "installs":
 		status := ""
 		if len(line) > 2 {

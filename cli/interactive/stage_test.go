@@ -31,15 +31,23 @@ type stage struct {
 	fails  error    // the result of the next command
 	out    bytes.Buffer
 	log    []string // what `nuon logs` prints
+	cache  string   // the file with the last known state
 }
 
 func newStage(t testing.TB, theme *screen.Theme, width, height int, p *plane) *stage {
 	t.Helper()
-	s := &stage{t: t, client: clientOf(t, p), now: noon}
+	s := openStage(t, theme, width, height, p, "")
+	s.do(s.load(s.top()))
+	return s
+}
+
+// openStage opens the home screen with a cache, and leaves its first request unanswered.
+func openStage(t testing.TB, theme *screen.Theme, width, height int, p *plane, cache string) *stage {
+	t.Helper()
+	s := &stage{t: t, client: clientOf(t, p), now: noon, cache: cache}
 	s.model = newModel(s, &s.out, theme, "nuon.example", func() time.Time { return s.now })
 	s.Init()
 	s.Update(tea.WindowSizeMsg{Width: width, Height: height})
-	s.do(s.load(s.top()))
 	return s
 }
 
@@ -111,12 +119,13 @@ func (s *stage) review(args []string) tea.Cmd {
 }
 
 func (s *stage) content(line []string) (Content, error) {
-	return contentOf(line, Options{Follow: func(_ context.Context, line func(string), args ...string) error {
+	follow := func(_ context.Context, line func(string), args ...string) error {
 		for _, l := range s.log {
 			line(l)
 		}
 		return nil
-	}})
+	}
+	return contentOf(line, Options{Cache: s.cache, Follow: follow})
 }
 
 var keysByName = map[string]tea.KeyType{"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab,

@@ -149,14 +149,18 @@ func TestTheTerminalIsRestored(t *testing.T) {
 	}
 }
 
-// TestSuspend checks that ctrl+z goes to the shell and back.
+// TestSuspend checks that ctrl+z goes to the shell and back, also to a terminal that has another
+// size by then.
 func TestSuspend(t *testing.T) {
 	t.Parallel()
-	s, _ := sit(t, newPlane(), "yes", `set -m; "$SELF"; echo "stopped"; fg >/dev/null; echo "ended $?"`)
+	s, _ := sit(t, newPlane(), "yes", `set -m; "$SELF"; echo "stopped"; read -r go; fg >/dev/null; echo "ended $?"`)
 	s.Sees("needs you")
 	s.Keys("\x1a")
 	s.Told("stopped")
+	s.Size(140, 45)
+	s.Keys("\n")
 	s.Sees("needs you")
+	s.Sees("LAST WORKFLOW") // a column that 80 columns have no room for
 	s.Keys("q")
 	s.Sees("ended 0")
 	s.Leaves(0)
@@ -196,6 +200,32 @@ func TestPlain(t *testing.T) {
 	s.Leaves(0)
 	if raw := s.Raw(); strings.Contains(raw, "\x1b") {
 		t.Errorf("it draws: %q", raw)
+	}
+}
+
+// TestOddTerminals checks that a dumb terminal gets no screen, that a pipe which is closed ends plain
+// mode, and that the screens open on a terminal that is too small for them.
+func TestOddTerminals(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ mode, shell, keys, sees string }{
+		"dumb":          {"yes", `TERM=dumb "$SELF"; echo "ended $?"`, "", "no terminal"},
+		"a closed pipe": {"plain", `"$SELF" | head -n 1; echo "ended"`, "apps\napps\n", "ended"},
+		"too small":     {"yes", `stty rows 5 cols 20; "$SELF"; echo "ended $?"`, "q", "ended 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := sit(t, newPlane(), c.mode, c.shell)
+			switch c.keys {
+			case "q":
+				s.Told("too small")
+			case "":
+			default:
+				s.Sees("home")
+			}
+			s.Keys(c.keys)
+			s.Sees(c.sees)
+			s.Leaves(0)
+		})
 	}
 }
 

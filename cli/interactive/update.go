@@ -111,6 +111,9 @@ func (m *model) open(line string) tea.Cmd {
 		m.pause(m.top())
 	}
 	v := &view{line: line, content: content, heard: m.now}
+	if s, stores := content.(Stored); stores && !s.StoredAt().IsZero() {
+		v.heard, v.loaded, v.earlier = s.StoredAt(), true, true
+	}
 	m.views = append(m.views, v)
 	m.refresh(v)
 	return m.load(v)
@@ -143,7 +146,7 @@ func (m *model) load(v *view) tea.Cmd {
 // heardFrom records an answer, or that none arrived.
 func (m *model) heardFrom(v *view, err error) {
 	if err == nil {
-		v.heard, v.lost, v.why = m.now, time.Time{}, nil
+		v.heard, v.lost, v.why, v.earlier = m.now, time.Time{}, nil, false
 		return
 	}
 	if v.lost.IsZero() {

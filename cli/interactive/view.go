@@ -82,6 +82,8 @@ func (m *model) header() screen.Strip {
 	switch {
 	case v.ended:
 		right = screen.Strip{{"ended ", t.Faint}}
+	case m.awaited(v):
+		right = screen.Strip{{"○ of " + screen.Ago(m.now.Sub(v.heard)) + " ago, loading ", t.Warn}}
 	case !m.live(v):
 		right = screen.Strip{{"○ as of " + v.heard.Local().Format("15:04:05") + " ", t.Warn}}
 	}
@@ -119,6 +121,11 @@ func (m *model) path(room int) screen.Strip {
 	return nil
 }
 
+// awaited reports whether a view shows an earlier state, and the first answer may still arrive.
+func (m *model) awaited(v *view) bool {
+	return v.earlier && v.lost.IsZero() && m.now.Sub(v.asked) < staleAfter
+}
+
 // banner returns the warning that the screen is not current.
 func (m *model) banner() []screen.Strip {
 	if len(m.views) == 0 {
@@ -132,10 +139,12 @@ func (m *model) banner() []screen.Strip {
 			v.lost.Local().Format("15:04:05"), firstLine(v.why), screen.Ago(m.now.Sub(v.heard)))
 	case !v.lost.IsZero():
 		text = firstLine(v.why)
-	case v.loaded && !m.live(v):
-		text = fmt.Sprintf("No answer for %s.", screen.Ago(m.now.Sub(v.heard)))
-	default:
+	case m.awaited(v) || !v.loaded || m.live(v):
 		return nil
+	case v.earlier:
+		text = fmt.Sprintf("No answer yet. This is the state of %s ago.", screen.Ago(m.now.Sub(v.heard)))
+	default:
+		text = fmt.Sprintf("No answer for %s.", screen.Ago(m.now.Sub(v.heard)))
 	}
 	var out []screen.Strip
 	for _, row := range terminal.WrapTo(m.width-1, " ", 1, terminal.Span{Text: console.Line(text)}) {
