@@ -74,7 +74,7 @@ var layers = map[string][][]string{
 		{"appvariables", "inputs", "installstack/stackfiles", "observe", "release", "retention", "runnerprogram", "runners",
 			"stackoutputs", "stackpublish", "store/storetest"},
 		{"stackversion", "catalog", "jobs", "observe/observetest"},
-		{"build", "installsecrets", "joblog", "phonehome", "tfstate", "workflow"},
+		{"build", "inspection", "installsecrets", "joblog", "phonehome", "tfstate", "workflow"},
 		{"installhealth", "jobs/jobstest", "rollout"},
 		{"preview"},
 		// HTTP begins here.
@@ -95,7 +95,7 @@ var layers = map[string][][]string{
 		{"cluster/clustertest", "secretstore/kubernetes"},
 		{"secretstore/jobstore"},
 		{"action", "deploy", "helmsdk", "secretsync"},
-		{"healthcheck", "kind/helm", "kind/image", "kind/kubernetes", "kind/terraform"},
+		{"healthcheck", "podlogs", "kind/helm", "kind/image", "kind/kubernetes", "kind/terraform"},
 		{"kind/docker"},
 		{""},
 	},

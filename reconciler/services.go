@@ -20,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/cloudclaim"
 	"github.com/nuon-toolkit/nuon/reconciler/cloudidentity"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
+	"github.com/nuon-toolkit/nuon/reconciler/inspection"
 	"github.com/nuon-toolkit/nuon/reconciler/installhealth"
 	"github.com/nuon-toolkit/nuon/reconciler/installsecrets"
 	"github.com/nuon-toolkit/nuon/reconciler/joblog"
@@ -40,21 +41,22 @@ import (
 
 // services holds the services of the pipeline, in its order.
 type services struct {
-	observe  *observe.Observer
-	catalog  *catalog.Catalog
-	build    *build.Builder
-	rollout  *rollout.Rollout
-	workflow *workflow.Engine
-	runners  *runners.Service
-	claims   *cloudclaim.Service
-	phone    *phonehome.Service
-	jobs     *jobs.Service
-	states   *tfstate.Service
-	logs     *joblog.Service
-	health   *installhealth.Health
-	secrets  *installsecrets.Secrets
-	retain   *retention.Cleaner
-	preview  *preview.Preview
+	observe     *observe.Observer
+	catalog     *catalog.Catalog
+	build       *build.Builder
+	rollout     *rollout.Rollout
+	workflow    *workflow.Engine
+	runners     *runners.Service
+	claims      *cloudclaim.Service
+	phone       *phonehome.Service
+	jobs        *jobs.Service
+	states      *tfstate.Service
+	logs        *joblog.Service
+	health      *installhealth.Health
+	secrets     *installsecrets.Secrets
+	inspections *inspection.Service
+	retain      *retention.Cleaner
+	preview     *preview.Preview
 }
 
 // newServices creates the services and connects them.
@@ -77,6 +79,7 @@ func (r *replica) newServices() *services {
 	o.workflow = workflow.New(r.store, o.rollout)
 	o.health = installhealth.New(r.store, o.rollout)
 	o.secrets = installsecrets.New(r.store, o.rollout)
+	o.inspections = inspection.New(o.rollout)
 	o.claims = cloudclaim.New(r.store, cloudidentity.New(cloudidentity.Options{
 		RunnerURL: r.options.runnerURL, AzureAudience: r.options.azureAudience,
 	}))
@@ -85,7 +88,7 @@ func (r *replica) newServices() *services {
 	o.phone = phonehome.New(r.store, o.claims, rollout.StackConfigs)
 	o.jobs = jobs.New(r.store, r.notifier, o.runners, map[string]jobs.Owner{
 		"build": o.build, build.RefreshOwnerKind: build.Refreshes{}, "step": o.workflow, installhealth.OwnerKind: o.health,
-		installsecrets.OwnerKind: o.secrets,
+		installsecrets.OwnerKind: o.secrets, inspection.OwnerKind: o.inspections,
 	})
 	o.states = tfstate.New(r.store, r.options.states.limits())
 	o.logs = joblog.New(r.store, r.notifier)
@@ -148,7 +151,7 @@ func (r *replica) controlAPI(o *services) http.Handler {
 		Services: control.Services{
 			Repositories: o.observe, Catalog: o.catalog, Builds: o.build, Preview: o.preview, Rollout: o.rollout,
 			Workflows: o.workflow, Jobs: o.jobs, Logs: o.logs, Claims: o.claims, PhoneHome: o.phone,
-			Publisher: r.publisher, Health: r.systemHealth,
+			Publisher: r.publisher, Inspections: o.inspections, Health: r.systemHealth,
 		},
 	})
 }

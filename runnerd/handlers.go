@@ -14,27 +14,29 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/kind/image"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/kubernetes"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform"
+	"github.com/nuon-toolkit/nuon/runnerd/podlogs"
 	"github.com/nuon-toolkit/nuon/runnerd/secretsync"
 	"github.com/nuon-toolkit/nuon/runnerd/transfer"
 )
 
-// kind builds, deploys and checks one kind of component. health is nil for
-// a kind without health, and deploy for one that actions run.
+// kind builds, deploys and checks one kind of component. health and pods are nil for
+// a kind without objects in a cluster, and deploy for one that actions run.
 type kind struct {
 	build  job.Handler
 	deploy deploy.Kind
 	health healthcheck.Checker
+	pods   podlogs.Finder
 }
 
 // kinds maps the names of the kinds of component to their implementations.
 var kinds = map[string]kind{
-	"sandbox":             {terraform.Build{}, terraform.Kind{}, nil},
-	"terraform_module":    {terraform.Build{}, terraform.Kind{}, nil},
-	"helm_chart":          {helm.Build{}, helm.Kind{}, helm.Health},
-	"kubernetes_manifest": {kubernetes.Build{}, kubernetes.Kind{}, kubernetes.Health},
-	"action_source":       {action.Build{}, nil, nil},
-	"container_image":     {image.Build{}, image.Kind{}, nil},
-	"docker_build":        {docker.Build{}, image.Kind{}, nil},
+	"sandbox":             {terraform.Build{}, terraform.Kind{}, nil, nil},
+	"terraform_module":    {terraform.Build{}, terraform.Kind{}, nil, nil},
+	"helm_chart":          {helm.Build{}, helm.Kind{}, helm.Health, helm.Objects},
+	"kubernetes_manifest": {kubernetes.Build{}, kubernetes.Kind{}, kubernetes.Health, kubernetes.Objects},
+	"action_source":       {action.Build{}, nil, nil, nil},
+	"container_image":     {image.Build{}, image.Kind{}, nil, nil},
+	"docker_build":        {docker.Build{}, image.Kind{}, nil, nil},
 }
 
 // handlers returns the handler of each kind of job.
@@ -50,6 +52,7 @@ func handlers() job.Handlers {
 		api.JobSpecKindAction:  action.Action{},
 		api.JobSpecKindHealth:  healthCheckers(),
 		api.JobSpecKindSecrets: secretsync.Handler{},
+		api.JobSpecKindLogs:    podFinders(),
 	}
 }
 
@@ -59,6 +62,17 @@ func healthCheckers() healthcheck.Handler {
 	for name, k := range kinds {
 		if k.health != nil {
 			made[name] = k.health
+		}
+	}
+	return made
+}
+
+// podFinders returns the kinds whose components have pods.
+func podFinders() podlogs.Handler {
+	made := podlogs.Handler{}
+	for name, k := range kinds {
+		if k.pods != nil {
+			made[name] = k.pods
 		}
 	}
 	return made

@@ -1,6 +1,7 @@
 // Package logs implements `nuon logs`, which prints and follows the logs of builds,
-// workflow steps, action runs and runners. It finds the jobs for a name and reads
-// their lines from the control plane; it never starts anything.
+// workflow steps, action runs, runners and pods. It finds the jobs for a name and reads
+// their lines from the control plane. Only for the logs of pods it starts something: a job
+// that has the runner send them.
 package logs
 
 import (
@@ -31,6 +32,7 @@ const examples = `  nuon logs build hello/web
   nuon logs latest:acme -f
   nuon logs workflow latest:acme --step web --level warn
   nuon logs action acme smoke_test --tail 20
+  nuon logs app acme web --since 10m --reason "checkout fails"
   nuon logs runner build --since 10m -f`
 
 // New returns the command, with a subcommand for each kind of object that has a log.
@@ -38,7 +40,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 	o := &options{env: e}
 	c := o.command(&cobra.Command{
 		Use:     "logs JOB|BUILD|WORKFLOW|STEP|latest:INSTALL",
-		Short:   "Print or follow the log of a build, workflow, step, action or runner",
+		Short:   "Print or follow the log of a build, workflow, step, action, runner or pod",
 		Long:    long,
 		Example: examples, Args: cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Logs),
@@ -66,7 +68,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 	workflow.Flags().StringVar(&step, "step", "",
 		"only this step: its ID, or the name of its component or action (also \"apply web\")")
 	complete.Flag(e, workflow, "step", complete.Steps)
-	c.AddCommand(workflow,
+	c.AddCommand(workflow, newApp(o),
 		o.command(&cobra.Command{
 			Use:     "build BUILD|APP/COMPONENT",
 			Short:   "Print or follow the log of a build, or of a component's newest build",
@@ -125,10 +127,13 @@ func one(find func(ctx context.Context, client *apiclient.Client, name string) (
 	}
 }
 
+// errName is the error for -o name.
+var errName = exitcode.Usagef("log lines have no names to print with -o name: use -o table, json or yaml")
+
 func (o *options) command(c *cobra.Command, find finder) *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if o.env.Console.Output == "name" {
-			return exitcode.Usagef("log lines have no names to print with -o name: use -o table, json or yaml")
+			return errName
 		}
 		wanted, err := o.lineFilter()
 		if err != nil {

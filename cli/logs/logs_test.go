@@ -36,6 +36,9 @@ type plane struct {
 	workflows map[string]api.Workflow
 	breaks    bool // a stream breaks after each event
 	streams   int
+	jobs      map[string]api.Job
+	request   api.NewLogRequest // the last request for logs
+	cancelled []string          // ids of cancelled jobs
 }
 
 // said adds a chunk of one line to a log.
@@ -119,6 +122,24 @@ func newPlane(t *testing.T) *plane {
 			return events, false
 		})
 	}
+	mux.HandleFunc("POST /v1/installs/{install}/log-requests", func(w http.ResponseWriter, r *http.Request) {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		_ = json.NewDecoder(r.Body).Decode(&p.request)
+		w.WriteHeader(http.StatusCreated)
+		give(w, api.Job{ID: r.PathValue("install"), Kind: "logs", Status: api.JobStatusQueued})
+	})
+	mux.HandleFunc("GET /v1/jobs/{job}", func(w http.ResponseWriter, r *http.Request) {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		give(w, p.jobs[r.PathValue("job")])
+	})
+	mux.HandleFunc("POST /v1/jobs/{job}/cancel", func(w http.ResponseWriter, r *http.Request) {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		p.cancelled = append(p.cancelled, r.PathValue("job"))
+		give(w, api.Job{ID: r.PathValue("job")})
+	})
 	mux.HandleFunc("GET /v1/jobs/{job}/logs", func(w http.ResponseWriter, r *http.Request) {
 		log(w, r, r.PathValue("job"), func(c api.LogChunk) string { return fmt.Sprintf("%d/%d", c.Attempt, c.Seq) })
 	})

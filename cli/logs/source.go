@@ -64,6 +64,14 @@ func stream(_ context.Context, r *http.Request) error {
 
 // follow prints the lines of a source after an event id, until the log has ended or ctx ends.
 func (s source) follow(ctx context.Context, client *apiclient.Client, from string, p *printer) error {
+	return s.followChunks(ctx, client, from, func(chunk api.LogChunk) error {
+		return p.print(p.wanted.of(linesOf(s, chunk))...)
+	})
+}
+
+// followChunks passes on what a source has after an event id, until the log has ended or ctx ends.
+func (s source) followChunks(ctx context.Context, client *apiclient.Client, from string,
+	take func(api.LogChunk) error) error {
 	return apiclient.Follow(ctx, func(last string) (*http.Response, error) {
 		if last == "" {
 			last = from
@@ -77,6 +85,6 @@ func (s source) follow(ctx context.Context, client *apiclient.Client, from strin
 		if err := json.Unmarshal(e.Data, &chunk); err != nil {
 			return true, fmt.Errorf("read the log of %s: %w", s.job+s.runner, err)
 		}
-		return false, p.print(p.wanted.of(linesOf(s, chunk))...)
+		return false, take(chunk)
 	})
 }

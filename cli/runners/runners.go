@@ -196,8 +196,8 @@ func Allows(p api.RunnerPolicy) []string {
 	if p.Limits.TimeoutSeconds > 0 {
 		lines = append(lines, "time of a job: "+(time.Duration(p.Limits.TimeoutSeconds)*time.Second).String())
 	}
-	if p.Debug {
-		lines = append(lines, "accepts debug commands")
+	if p.Debug.Logs {
+		lines = append(lines, "sends logs of pods")
 	}
 	return lines
 }

@@ -82,7 +82,7 @@ func TestGetOfARunnerThatIsOff(t *testing.T) {
 		Reason:     "its runner file cannot be used",
 		Jobs:       &[]string{},
 		Components: &[]string{"sandbox"},
-		Debug:      true,
+		Debug:      api.DebugPolicy{Logs: true},
 	}}, "get", "acme")
 	if err != nil || !strings.Contains(screen,
 		"runner file  accepts no jobs now\n  runner file  its runner file cannot be used\n") {

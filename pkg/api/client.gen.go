@@ -609,6 +609,7 @@ const (
 	JobSpecKindApply   JobSpecKind = "apply"
 	JobSpecKindBuild   JobSpecKind = "build"
 	JobSpecKindHealth  JobSpecKind = "health"
+	JobSpecKindLogs    JobSpecKind = "logs"
 	JobSpecKindPlan    JobSpecKind = "plan"
 	JobSpecKindSecrets JobSpecKind = "secrets"
 	JobSpecKindSync    JobSpecKind = "sync"
@@ -624,6 +625,8 @@ func (e JobSpecKind) Valid() bool {
 	case JobSpecKindBuild:
 		return true
 	case JobSpecKindHealth:
+		return true
+	case JobSpecKindLogs:
 		return true
 	case JobSpecKindPlan:
 		return true
@@ -2142,6 +2145,15 @@ type CredentialUpdate struct {
 	RemoveRepositories []string `json:"remove_repositories,omitempty,omitzero"`
 }
 
+// DebugPolicy How people may look into what runs. Nothing is allowed unless the runner's owner allows it.
+type DebugPolicy struct {
+	// Logs whether it sends log lines of the pods of components
+	Logs bool `json:"logs,omitempty,omitzero"`
+
+	// TimeoutSeconds how long one request may take; zero for no limit of its own
+	TimeoutSeconds int `json:"timeout_seconds,omitempty,omitzero"`
+}
+
 // DeclaredAction defines model for DeclaredAction.
 type DeclaredAction struct {
 	Description string `json:"description,omitempty,omitzero"`
@@ -2678,7 +2690,7 @@ type Job struct {
 // JobStatus defines model for Job.Status.
 type JobStatus string
 
-// JobResult At most one of build, plan, apply, action, health, secrets is set; for a failed apply, what it did until then.
+// JobResult At most one of build, plan, apply, action, health, secrets, logs is set; for a failed apply, what it did until then.
 type JobResult struct {
 	Action ActionResult `json:"action,omitempty,omitzero"`
 	Apply  ApplyResult  `json:"apply,omitempty,omitzero"`
@@ -2687,6 +2699,7 @@ type JobResult struct {
 	// Error one sentence, and how to fix it
 	Error   string        `json:"error,omitempty,omitzero"`
 	Health  HealthResult  `json:"health,omitempty,omitzero"`
+	Logs    LogsResult    `json:"logs,omitempty,omitzero"`
 	Plan    PlanResult    `json:"plan,omitempty,omitzero"`
 	Secrets SecretsResult `json:"secrets,omitempty,omitzero"`
 
@@ -2697,7 +2710,7 @@ type JobResult struct {
 // JobResultStatus lost: the process is provably gone and left no result
 type JobResultStatus string
 
-// JobSpec Exactly one of build, sync, plan, apply, action, health, secrets is set, according to kind.
+// JobSpec Exactly one of build, sync, plan, apply, action, health, secrets, logs is set, according to kind.
 type JobSpec struct {
 	Action  ActionSpec `json:"action,omitempty,omitzero"`
 	Apply   ApplySpec  `json:"apply,omitempty,omitzero"`
@@ -2708,8 +2721,11 @@ type JobSpec struct {
 	Health HealthSpec  `json:"health,omitempty,omitzero"`
 	Job    string      `json:"job"`
 	Kind   JobSpecKind `json:"kind"`
-	Org    string      `json:"org"`
-	Plan   PlanSpec    `json:"plan,omitempty,omitzero"`
+
+	// Logs Write log lines of the pods of one component to the log of the job.
+	Logs LogsSpec `json:"logs,omitempty,omitzero"`
+	Org  string   `json:"org"`
+	Plan PlanSpec `json:"plan,omitempty,omitzero"`
 
 	// Role role of the customer's account under which programs of the job run; left out for the runner's own identity
 	Role OperationRole `json:"role,omitempty,omitzero"`
@@ -2803,6 +2819,26 @@ type LogLine struct {
 
 // LogLineL level
 type LogLineL string
+
+// LogsResult defines model for LogsResult.
+type LogsResult struct {
+	Bytes      int64 `json:"bytes"`
+	Containers int   `json:"containers"`
+	Lines      int   `json:"lines"`
+}
+
+// LogsSpec Write log lines of the pods of one component to the log of the job.
+type LogsSpec struct {
+	Install   string `json:"install"`
+	InstallID string `json:"install_id"`
+
+	// Part One component whose health the runner checks.
+	Part    HealthPart    `json:"part"`
+	Request NewLogRequest `json:"request"`
+
+	// RequestedBy name of the token of the person
+	RequestedBy string `json:"requested_by,omitempty,omitzero"`
+}
 
 // ManifestSpec Settings of a manifest. Namespace is a template, and so is the manifest in the artifact if templates is set.
 type ManifestSpec struct {
@@ -2948,6 +2984,30 @@ type NewInstallManagedBy string
 type NewLogChunk struct {
 	Lines []LogLine `json:"lines"`
 	Seq   int64     `json:"seq"`
+}
+
+// NewLogRequest defines model for NewLogRequest.
+type NewLogRequest struct {
+	Component string `json:"component"`
+
+	// Container only this container of each pod
+	Container string `json:"container,omitempty,omitzero"`
+
+	// Follow send new lines until the time is over or the job is cancelled
+	Follow bool `json:"follow,omitempty,omitzero"`
+
+	// Previous the logs of the previous run of each container
+	Previous bool   `json:"previous,omitempty,omitzero"`
+	Reason   string `json:"reason"`
+
+	// SinceSeconds only lines that are at most so old; zero for all
+	SinceSeconds int `json:"since_seconds,omitempty,omitzero"`
+
+	// Tail how many of the last lines of each container; 500 without it
+	Tail int `json:"tail,omitempty,omitzero"`
+
+	// TimeoutSeconds how long the request may take; ten minutes without it
+	TimeoutSeconds int `json:"timeout_seconds,omitempty,omitzero"`
 }
 
 // NewModuleRefresh defines model for NewModuleRefresh.
@@ -3791,8 +3851,8 @@ type RunnerPolicy struct {
 	// Components component kinds that it accepts; left out for all
 	Components *[]string `json:"components,omitempty"`
 
-	// Debug whether it accepts debug commands
-	Debug bool `json:"debug,omitempty,omitzero"`
+	// Debug How people may look into what runs. Nothing is allowed unless the runner's owner allows it.
+	Debug DebugPolicy `json:"debug,omitempty,omitzero"`
 
 	// FreeEnv whether action runs may set environment variables that the action does not declare as inputs
 	FreeEnv bool `json:"free_env,omitempty,omitzero"`
@@ -4816,6 +4876,9 @@ type DismissStateJSONRequestBody = Reason
 // RestoreStateJSONRequestBody defines body for RestoreState for application/json ContentType.
 type RestoreStateJSONRequestBody = Reason
 
+// CreateLogRequestJSONRequestBody defines body for CreateLogRequest for application/json ContentType.
+type CreateLogRequestJSONRequestBody = NewLogRequest
+
 // PinInstallJSONRequestBody defines body for PinInstall for application/json ContentType.
 type PinInstallJSONRequestBody = NewPin
 
@@ -5443,6 +5506,20 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
 	RestoreState(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CreateLogRequestWithBody Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/log-requests (the `CreateLogRequest` operationId).
+	CreateLogRequestWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateLogRequest Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/log-requests (the `CreateLogRequest` operationId).
+	CreateLogRequest(ctx context.Context, install InInstall, body CreateLogRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// UnpinInstall Unpin the install, so that it follows the newest complete release. Has no effect on an install that is not pinned.
 	//
 	// Corresponds with DELETE /v1/installs/{install}/pin (the `UnpinInstall` operationId).
@@ -5565,6 +5642,11 @@ type ClientInterface interface {
 
 	// GetJob performs a GET /v1/jobs/{job} (the `GetJob` operationId) request.
 	GetJob(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelJob End a log request. Other jobs end with their workflow or build; 409 for them.
+	//
+	// Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
+	CancelJob(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetLogs Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
 	//
@@ -7159,6 +7241,40 @@ func (c *Client) RestoreState(ctx context.Context, install InInstall, component 
 	return c.Client.Do(req)
 }
 
+// CreateLogRequestWithBody Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/installs/{install}/log-requests (the `CreateLogRequest` operationId).
+func (c *Client) CreateLogRequestWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateLogRequestRequestWithBody(c.Server, install, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateLogRequest Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/installs/{install}/log-requests (the `CreateLogRequest` operationId).
+func (c *Client) CreateLogRequest(ctx context.Context, install InInstall, body CreateLogRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateLogRequestRequest(c.Server, install, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // UnpinInstall Unpin the install, so that it follows the newest complete release. Has no effect on an install that is not pinned.
 //
 // Corresponds with DELETE /v1/installs/{install}/pin (the `UnpinInstall` operationId).
@@ -7482,6 +7598,21 @@ func (c *Client) CreateWorkflow(ctx context.Context, install InInstall, params *
 // GetJob performs a GET /v1/jobs/{job} (the `GetJob` operationId) request.
 func (c *Client) GetJob(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetJobRequest(c.Server, job)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelJob End a log request. Other jobs end with their workflow or build; 409 for them.
+//
+// Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
+func (c *Client) CancelJob(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelJobRequest(c.Server, job)
 	if err != nil {
 		return nil, err
 	}
@@ -11111,6 +11242,53 @@ func NewRestoreStateRequestWithBody(server string, install InInstall, component 
 	return req, nil
 }
 
+// NewCreateLogRequestRequest calls the generic CreateLogRequest builder with application/json body
+func NewCreateLogRequestRequest(server string, install InInstall, body CreateLogRequestJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateLogRequestRequestWithBody(server, install, "application/json", bodyReader)
+}
+
+// NewCreateLogRequestRequestWithBody constructs an http.Request for the CreateLogRequest method, with any body, and a specified content type
+func NewCreateLogRequestRequestWithBody(server string, install InInstall, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/log-requests", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewUnpinInstallRequest constructs an http.Request for the UnpinInstall method
 func NewUnpinInstallRequest(server string, install InInstall) (*http.Request, error) {
 	var err error
@@ -11880,6 +12058,40 @@ func NewGetJobRequest(server string, job string) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCancelJobRequest constructs an http.Request for the CancelJob method
+func NewCancelJobRequest(server string, job string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/jobs/%s/cancel", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -13880,6 +14092,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
 	RestoreStateWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody, reqEditors ...RequestEditorFn) (*RestoreStateResponse, error)
 
+	// CreateLogRequestWithBodyWithResponse Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/log-requests (the `CreateLogRequest` operationId).
+	CreateLogRequestWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateLogRequestResponse, error)
+
+	// CreateLogRequestWithResponse Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/log-requests (the `CreateLogRequest` operationId).
+	CreateLogRequestWithResponse(ctx context.Context, install InInstall, body CreateLogRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateLogRequestResponse, error)
+
 	// UnpinInstallWithResponse Unpin the install, so that it follows the newest complete release. Has no effect on an install that is not pinned.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -14024,6 +14250,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Returns a wrapper object for the known response body format(s).
 	GetJobWithResponse(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*GetJobResponse, error)
+
+	// CancelJobWithResponse End a log request. Other jobs end with their workflow or build; 409 for them.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
+	CancelJobWithResponse(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*CancelJobResponse, error)
 
 	// GetLogsWithResponse Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
 	//
@@ -17152,6 +17385,54 @@ func (r RestoreStateResponse) ContentType() string {
 	return ""
 }
 
+type CreateLogRequestResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateLogRequestResponse) GetJSON201() *Job {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateLogRequestResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateLogRequestResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateLogRequestResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateLogRequestResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateLogRequestResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type UnpinInstallResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -17914,6 +18195,54 @@ func (r GetJobResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelJobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CancelJobResponse) GetJSON200() *Job {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CancelJobResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelJobResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelJobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelJobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelJobResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -20538,6 +20867,32 @@ func (c *ClientWithResponses) RestoreStateWithResponse(ctx context.Context, inst
 	return ParseRestoreStateResponse(rsp)
 }
 
+// CreateLogRequestWithBodyWithResponse Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/log-requests (the `CreateLogRequest` operationId).
+func (c *ClientWithResponses) CreateLogRequestWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateLogRequestResponse, error) {
+	rsp, err := c.CreateLogRequestWithBody(ctx, install, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateLogRequestResponse(rsp)
+}
+
+// CreateLogRequestWithResponse Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/log-requests (the `CreateLogRequest` operationId).
+func (c *ClientWithResponses) CreateLogRequestWithResponse(ctx context.Context, install InInstall, body CreateLogRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateLogRequestResponse, error) {
+	rsp, err := c.CreateLogRequest(ctx, install, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateLogRequestResponse(rsp)
+}
+
 // UnpinInstallWithResponse Unpin the install, so that it follows the newest complete release. Has no effect on an install that is not pinned.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -20807,6 +21162,19 @@ func (c *ClientWithResponses) GetJobWithResponse(ctx context.Context, job string
 		return nil, err
 	}
 	return ParseGetJobResponse(rsp)
+}
+
+// CancelJobWithResponse End a log request. Other jobs end with their workflow or build; 409 for them.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
+func (c *ClientWithResponses) CancelJobWithResponse(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*CancelJobResponse, error) {
+	rsp, err := c.CancelJob(ctx, job, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelJobResponse(rsp)
 }
 
 // GetLogsWithResponse Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
@@ -23299,6 +23667,39 @@ func ParseRestoreStateResponse(rsp *http.Response) (*RestoreStateResponse, error
 	return response, nil
 }
 
+// ParseCreateLogRequestResponse parses an HTTP response from a CreateLogRequestWithResponse call
+func ParseCreateLogRequestResponse(rsp *http.Response) (*CreateLogRequestResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateLogRequestResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseUnpinInstallResponse parses an HTTP response from a UnpinInstallWithResponse call
 func ParseUnpinInstallResponse(rsp *http.Response) (*UnpinInstallResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -23803,6 +24204,39 @@ func ParseGetJobResponse(rsp *http.Response) (*GetJobResponse, error) {
 	}
 
 	response := &GetJobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCancelJobResponse parses an HTTP response from a CancelJobWithResponse call
+func ParseCancelJobResponse(rsp *http.Response) (*CancelJobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelJobResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

@@ -26,6 +26,7 @@ const (
 	expiryRequeue                // contact lost with a repeatable job: another attempt is made
 	expiryGiveUp                 // the same, for the last time: the job ends as lost
 	expiryAbandon                // contact lost while the job was being cancelled: it ends as cancelled
+	expiryEnd                    // contact lost with a request of a person, who can ask again: it ends as lost
 	expiryWait                   // contact lost with a job that must not run twice: wait for the runner or for a person
 )
 
@@ -47,10 +48,12 @@ func decideExpiry(h Attempt, losses int) expiry {
 		return expiryLater
 	case status == AttemptOffered:
 		return expiryWithdraw
-	case !repeatable(h.Job.Kind):
+	case !repeatable(h.Job.Kind) && h.Job.Kind != string(api.JobSpecKindLogs):
 		return expiryWait
 	case h.Job.Cancel:
 		return expiryAbandon
+	case h.Job.Kind == string(api.JobSpecKindLogs):
+		return expiryEnd
 	case losses+1 >= maxLosses:
 		return expiryGiveUp
 	}
@@ -151,6 +154,10 @@ func (s *Service) applyExpiry(ctx context.Context, tx *store.Tx, h Attempt, deci
 	case expiryAbandon:
 		return s.endJob(ctx, tx, h.Job, JobCancelled, api.JobResult{
 			Status: api.JobResultStatusCancelled, Error: silent + " while the job was being cancelled",
+		})
+	case expiryEnd:
+		return s.endJob(ctx, tx, h.Job, JobLost, api.JobResult{
+			Status: api.JobResultStatusLost, Error: silent + "; request it again",
 		})
 	case expiryGiveUp:
 		return s.endJob(ctx, tx, h.Job, JobLost, api.JobResult{

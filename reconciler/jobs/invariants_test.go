@@ -177,7 +177,7 @@ func (m *model) expire(a *modelAttempt, over bool) {
 			return
 		}
 		if to, moves := map[expiry]JobStatus{
-			expiryRequeue: JobQueued, expiryGiveUp: JobLost, expiryAbandon: JobCancelled,
+			expiryRequeue: JobQueued, expiryGiveUp: JobLost, expiryEnd: JobLost, expiryAbandon: JobCancelled,
 		}[decision]; moves {
 			m.free(a)
 			m.moveJob(a.of, to)

@@ -140,9 +140,7 @@ func (s *Service) claim(
 ) (offers []api.Offer, over bool, err error) {
 	claim := store.ClaimJobsParams{
 		OrgID: caller.Org, RunnerID: caller.Runner, Most: free, OfferSeconds: timing.OfferLife.Seconds(),
-	}
-	if policy.Jobs != nil {
-		claim.Limited, claim.Allowed = true, *policy.Jobs
+		Allowed: runners.AllowedKinds(policy),
 	}
 	if policy.Components != nil {
 		claim.ComponentsLimited, claim.Components = true, *policy.Components

@@ -225,7 +225,8 @@ func TestSaidOfTellsPoliciesApart(t *testing.T) {
 	none := []string{}
 	said := map[string]bool{}
 	for _, p := range []api.RunnerPolicy{
-		{}, {Off: true}, {Jobs: &none}, {Components: &none}, {Debug: true}, {Limits: api.RunnerLimits{Capacity: 3}},
+		{}, {Off: true}, {Jobs: &none}, {Components: &none},
+		{Debug: api.DebugPolicy{Logs: true}}, {Limits: api.RunnerLimits{Capacity: 3}},
 	} {
 		said[reportOf("1", p)] = true
 	}

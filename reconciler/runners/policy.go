@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// JobKinds are the kinds of job that a runner can allow.
+// JobKinds are the kinds of job that a runner allows unless its file has a list of them.
 var JobKinds = []string{"build", "sync", "plan", "apply", "action", "health", "secrets"}
 
 // maxKinds bounds the component kinds and the programs that a runner's file may name.
@@ -37,6 +37,7 @@ func ReadPolicy(request api.LeaseRequest) api.RunnerPolicy {
 		p.ClusterExec = printableAll(p.ClusterExec)
 	}
 	p.Reason, p.Window = Printable(p.Reason, maxPolicyText), Printable(p.Window, maxPolicyText)
+	p.Debug.TimeoutSeconds = max(p.Debug.TimeoutSeconds, 0)
 	p.Limits = api.RunnerLimits{
 		Capacity: max(p.Limits.Capacity, 0), MemoryBytes: max(p.Limits.MemoryBytes, 0),
 		TimeoutSeconds: max(p.Limits.TimeoutSeconds, 0),
@@ -63,11 +64,25 @@ func AllowsComponents(runner store.Runner, kind string) bool {
 func AllowsSyncs(runner store.Runner) bool { return Allows(ReportedPolicy(runner), "sync") }
 
 // AllowsNone reports whether a poll can return no job and is only a sign of life.
-func AllowsNone(p api.RunnerPolicy) bool { return p.Off || p.Jobs != nil && len(*p.Jobs) == 0 }
+func AllowsNone(p api.RunnerPolicy) bool { return len(AllowedKinds(p)) == 0 }
 
 // Allows reports whether a policy allows jobs of a kind.
-func Allows(p api.RunnerPolicy, kind string) bool {
-	return !p.Off && (p.Jobs == nil || slices.Contains(*p.Jobs, kind))
+func Allows(p api.RunnerPolicy, kind string) bool { return slices.Contains(AllowedKinds(p), kind) }
+
+// AllowedKinds returns the kinds of job that a policy allows. Requests of people to look into what runs are not in the
+// list of a runner file: only its part on debugging allows them.
+func AllowedKinds(p api.RunnerPolicy) []string {
+	if p.Off {
+		return nil
+	}
+	kinds := slices.Clone(JobKinds)
+	if p.Jobs != nil {
+		kinds = slices.Clone(*p.Jobs)
+	}
+	if p.Debug.Logs {
+		kinds = append(kinds, string(api.JobSpecKindLogs))
+	}
+	return kinds
 }
 
 // ReportedPolicy returns the policy that a runner reported last. Invalid JSON restricts nothing.

@@ -263,21 +263,20 @@ const claimJobs = `-- name: ClaimJobs :many
 with oldest as (
     select j.id from jobs j
     where j.org_id = $1 and j.runner_id = $2 and j.status = 'queued'
-      and (not $3::bool or j.kind = any($4::text[])
-        and (not j.copies or 'sync' = any($4::text[])))
-      and (not $5::bool or j.component_kind = '' or j.component_kind = any($6::text[]))
+      and j.kind = any($3::text[]) and (not j.copies or 'sync' = any($3::text[]))
+      and (not $4::bool or j.component_kind = '' or j.component_kind = any($5::text[]))
     order by j.created_at, j.id
-    limit $7 for update skip locked
+    limit $6 for update skip locked
 ), offered as (
     update jobs j set status = 'offered', attempt = j.attempt + 1, waits = ''
     from oldest where j.org_id = $1 and j.id = oldest.id
     returning j.org_id, j.id, j.attempt, j.kind, j.component_kind, j.runner_id, j.created_at, j.copies
 ), made as (
     insert into attempts (org_id, job_id, number, runner_id, status, lease_until)
-    select org_id, id, attempt, runner_id, 'offered', now() + make_interval(secs => $8::float8) from offered
+    select org_id, id, attempt, runner_id, 'offered', now() + make_interval(secs => $7::float8) from offered
 ), watched as (
     insert into due (org_id, kind, id, at)
-    select org_id, 'attempt', id || '/' || attempt, now() + make_interval(secs => $8::float8) from offered
+    select org_id, 'attempt', id || '/' || attempt, now() + make_interval(secs => $7::float8) from offered
     on conflict (org_id, kind, id) do update set at = excluded.at
 )
 select id, attempt, kind, component_kind, copies from offered order by created_at, id
@@ -286,7 +285,6 @@ select id, attempt, kind, component_kind, copies from offered order by created_a
 type ClaimJobsParams struct {
 	OrgID             string
 	RunnerID          string
-	Limited           bool
 	Allowed           []string
 	ComponentsLimited bool
 	Components        []string
@@ -309,7 +307,6 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 	rows, err := q.db.Query(ctx, claimJobs,
 		arg.OrgID,
 		arg.RunnerID,
-		arg.Limited,
 		arg.Allowed,
 		arg.ComponentsLimited,
 		arg.Components,

@@ -1,6 +1,6 @@
 // Package audit keeps the owner's own log of what a runner did in the account: which role each job got or was refused,
-// and what the owner granted, paused and resumed. Events are only appended. Job processes, runnerd and the commands of
-// the owner write it; nothing is sent to the control plane.
+// who saw logs of pods, and what the owner granted, paused and resumed. Events are only appended. Job processes,
+// runnerd and the commands of the owner write it; nothing is sent to the control plane.
 package audit
 
 import (
@@ -41,6 +41,9 @@ const (
 	GrantRemoved = "grant removed"
 	Paused       = "paused"
 	Resumed      = "resumed"
+
+	LogsRequested = "logs requested"
+	LogsEnded     = "logs ended"
 )
 
 // maxFile is the size from which a log is set aside as audit.log.1, which replaces an earlier one.

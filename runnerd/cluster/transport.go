@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,10 +71,10 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// isStreaming reports whether a request is a watch or follows a log. These have no time limit.
+// isStreaming reports whether a request is a watch or reads a log. These have no time limit.
 func isStreaming(request *http.Request) bool {
 	query := request.URL.Query()
-	return query.Get("watch") == "true" || query.Get("watch") == "1" || query.Get("follow") == "true"
+	return query.Get("watch") == "true" || query.Get("watch") == "1" || strings.HasSuffix(request.URL.Path, "/log")
 }
 
 // isUnanswered reports whether the server did not answer. A server with the wrong

@@ -9,7 +9,6 @@ package healthcheck
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"time"
@@ -59,25 +58,9 @@ func (h Handler) check(ctx context.Context, env *job.Env, part api.HealthPart) (
 		return api.Health{}, fmt.Errorf("this runner cannot check components of kind %q; update it to the version of the "+
 			"control plane", part.Deploy.ComponentKind)
 	}
-	if err := checkApplied(env, part); err != nil {
-		return api.Health{}, err
+	scoped, err := deploy.AppliedEnv(env, part)
+	if err != nil {
+		return api.Health{}, fmt.Errorf("its health waits for its next apply: %w", err)
 	}
-	scoped := *env
-	scoped.OnlyCluster = part.Cluster.Identity
-	if env.Policy.Check(string(api.JobSpecKindApply), part.Deploy.ComponentKind) != nil {
-		scoped.Policy = env.Policy.WithoutExec()
-	}
-	return look(ctx, &scoped, part)
-}
-
-// checkApplied returns an error unless this install's runner has applied the component to the
-// cluster of the part. It opens no value and sends no request.
-func checkApplied(env *job.Env, part api.HealthPart) error {
-	known := deploy.ClusterIdentity(env.Key, part.Deploy.InstallComponent, part.Cluster.Identity)
-	if part.Cluster.Identity == "" || known.Hash == "" ||
-		subtle.ConstantTimeCompare([]byte(known.Hash), []byte(part.Cluster.Hash)) != 1 {
-		return errors.New("its health waits for its next apply: this runner, with the install key that it has, has not " +
-			"applied it to the cluster that the control plane names")
-	}
-	return nil
+	return look(ctx, scoped, part)
 }

@@ -118,14 +118,15 @@ func requestOf(o Options) session.Request {
 	spec := o.Spec
 	request := session.Request{Role: spec.Role.Name, Session: spec.Job, Tags: map[string]string{
 		"install": policy.InstallOf(spec), "component": componentOf(spec), "operation": spec.Role.Operation}}
-	request.ReadOnly = spec.Kind == api.JobSpecKindHealth ||
+	request.ReadOnly = spec.Kind == api.JobSpecKindHealth || spec.Kind == api.JobSpecKindLogs ||
 		spec.Kind == api.JobSpecKindPlan && o.Policy.Roles.ReadOnlyPlans
 	return request
 }
 
 // componentOf returns the component or action of a job.
 func componentOf(spec api.JobSpec) string {
-	for _, name := range []string{spec.Plan.Deploy.Component, spec.Apply.Deploy.Component, spec.Action.Action} {
+	for _, name := range []string{spec.Plan.Deploy.Component, spec.Apply.Deploy.Component, spec.Action.Action,
+		spec.Logs.Request.Component} {
 		if name != "" {
 			return name
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,8 +26,8 @@ type File struct {
 	// Components are the kinds of component that it works on; nil for all. Actions have no kind
 	// of component, so this does not limit them.
 	Components []Component `toml:"components"`
-	// Debug allows debug commands.
-	Debug bool `toml:"debug"`
+	// Debug allows people to look into what runs.
+	Debug Debug `toml:"debug"`
 	// Actions limits what a run of an action may set.
 	Actions Actions `toml:"actions"`
 	// Cluster limits how jobs log in to a cluster.
@@ -57,6 +58,14 @@ type Secrets struct {
 	Installs []string `toml:"installs" json:"installs,omitempty"`
 }
 
+// Debug is how people may look into what runs. The zero value allows nothing.
+type Debug struct {
+	// Logs allows requests for log lines of the pods of components.
+	Logs bool `toml:"logs"`
+	// Timeout is how long one request may take; zero for no limit here.
+	Timeout Duration `toml:"timeout"`
+}
+
 // Actions holds the owner's rules for runs of actions.
 type Actions struct {
 	// FreeEnv allows a run to set environment variables that its action does
@@ -82,8 +91,8 @@ type Limits struct {
 	Capacity *int `toml:"capacity"`
 }
 
-// Default returns the File of a runner without a file: everything is allowed except debug
-// commands, undeclared environment variables, and login programs of a cluster's outputs.
+// Default returns the File of a runner without a file: everything is allowed except looking into
+// what runs, undeclared environment variables, and login programs of a cluster's outputs.
 func Default() File { return File{Enabled: true} }
 
 // Parse parses a runner file. The error has a line of the form "name:line:column:
@@ -104,7 +113,7 @@ func Parse(name string, content []byte) (File, error) {
 		for _, missing := range unknown.Errors {
 			row, column := missing.Position()
 			lines = append(lines, fmt.Sprintf("%s:%d:%d: there is no %s in a runner file; it has enabled, jobs, components, "+
-				"debug, [actions] with free_env, "+
+				"[debug] with logs and timeout, [actions] with free_env, "+
 				"[cluster] with exec, [roles] with own_identity, allow, break_glass and read_only_plans, "+
 				"[window] with days, hours and zone, [limits] with memory, timeout and capacity, and [secrets] with store, "+
 				"region, project, vault, namespace, installs and addresses",
@@ -115,6 +124,10 @@ func Parse(name string, content []byte) (File, error) {
 	var wrong *toml.DecodeError
 	if errors.As(err, &wrong) {
 		row, column := wrong.Position()
+		if slices.Equal(wrong.Key(), toml.Key{"debug"}) {
+			return File{}, fmt.Errorf("%s:%d:%d: debug is a table; write [debug] with logs = true to allow requests for logs, "+
+				"and nothing to allow none", name, row, column)
+		}
 		return File{}, fmt.Errorf("%s:%d:%d: %s", name, row, column, strings.TrimPrefix(wrong.Error(), "toml: "))
 	}
 	return File{}, fmt.Errorf("%s: %w", name, err)

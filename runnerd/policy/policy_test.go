@@ -18,7 +18,10 @@ const whole = `
 enabled    = true
 jobs       = ["plan", "apply"]
 components = ["terraform_module"]
-debug      = true
+
+[debug]
+logs    = true
+timeout = "5m"
 
 [actions]
 free_env = true
@@ -50,7 +53,8 @@ func TestParse(t *testing.T) {
 	friday := time.Date(2025, 11, 21, 23, 0, 0, 0, time.UTC) // midnight in Berlin
 	got := parsed(t, whole).RuleAt(friday).RunnerPolicy
 	want := api.RunnerPolicy{
-		Jobs: &[]string{"plan", "apply"}, Components: &[]string{"terraform_module"}, Debug: true,
+		Jobs: &[]string{"plan", "apply"}, Components: &[]string{"terraform_module"},
+		Debug:   api.DebugPolicy{Logs: true, TimeoutSeconds: 300},
 		FreeEnv: true, ClusterExec: []string{"aws"},
 		Window: "mon, fri 22:00-06:00 Europe/Berlin",
 		Limits: api.RunnerLimits{MemoryBytes: 512 << 20, TimeoutSeconds: 2700, Capacity: 3},
@@ -70,6 +74,8 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 		"enabled = 1":                              "runner.toml:1:11: ",
 		"enabled = tru":                            "runner.toml:1:11: ",
 		`jobs = ["plan", "deploy"]`:                `runner.toml:1:17: "deploy" is no kind of job; there are build, sync, plan, apply, action, health`,
+		"debug = true":                             "runner.toml:1:9: debug is a table; write [debug] with logs = true",
+		`jobs = ["logs"]`:                          `"logs" is no kind of job`,
 		`components = ["helm"]`:                    `runner.toml:1:15: "helm" is no kind of component`,
 		"[window]\nzone = \"Europe/Paris2\"":       `runner.toml:2:8: "Europe/Paris2" is no time zone`,
 		"[window]\nzone = \"Local\"":               `"Local" is no time zone`,

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +21,8 @@ type Rule struct {
 
 // RuleAt returns the rule that follows from the file at a point in time.
 func (f File) RuleAt(now time.Time) Rule {
-	rule := Rule{Secrets: f.Secrets, RunnerPolicy: api.RunnerPolicy{Debug: f.Debug, FreeEnv: f.Actions.FreeEnv,
+	rule := Rule{Secrets: f.Secrets, RunnerPolicy: api.RunnerPolicy{FreeEnv: f.Actions.FreeEnv,
+		Debug: api.DebugPolicy{Logs: f.Debug.Logs, TimeoutSeconds: int(time.Duration(f.Debug.Timeout) / time.Second)},
 		Roles: f.Roles.rules(),
 		Limits: api.RunnerLimits{
 			MemoryBytes: int64(f.Limits.Memory), TimeoutSeconds: int(time.Duration(f.Limits.Timeout) / time.Second),
@@ -86,6 +88,13 @@ func (r Rule) checkJob(kind string) error {
 	if r.Off {
 		return fmt.Errorf("this runner takes no jobs: %s", r.Reason)
 	}
+	if kind == string(api.JobSpecKindLogs) { // the list of jobs does not have it
+		if !r.Debug.Logs {
+			return errors.New("the runner's own file does not allow requests for logs of pods; its owner decides that, with " +
+				"logs in [debug] of the runner file")
+		}
+		return nil
+	}
 	if r.Jobs != nil && !slices.Contains(*r.Jobs, kind) {
 		if r.Reason != "" && slices.Contains(changingKinds, kind) {
 			return fmt.Errorf("this runner takes no %s now: %s", kind, r.Reason)
@@ -128,6 +137,11 @@ func (r Rule) CheckSpec(offered string, spec api.JobSpec) error {
 	}
 	for _, part := range spec.Health.Parts {
 		if err := r.checkComponent(part.Deploy.ComponentKind); err != nil {
+			return err
+		}
+	}
+	if kind := spec.Logs.Part.Deploy.ComponentKind; spec.Kind == api.JobSpecKindLogs {
+		if err := r.checkComponent(kind); err != nil {
 			return err
 		}
 	}
@@ -182,12 +196,19 @@ func (r Rule) Lines() [][2]string {
 		window = "always"
 	}
 	yes := map[bool]string{true: "yes", false: "no"}
+	debug := "nothing"
+	if r.Debug.Logs {
+		debug = "logs of pods"
+		if r.Debug.TimeoutSeconds > 0 {
+			debug += fmt.Sprintf(", for %v at a time", time.Duration(r.Debug.TimeoutSeconds)*time.Second)
+		}
+	}
 	return [][2]string{
 		{"takes", takes},
 		{"jobs", listed(r.Jobs, "all kinds")},
 		{"components", listed(r.Components, "all kinds")},
 		{"window", window},
-		{"debug", yes[r.Debug]},
+		{"debug", debug},
 		{"free env", yes[r.FreeEnv]},
 		{"cluster exec", listed(&r.ClusterExec, "")},
 		{"roles", r.roleLine()},

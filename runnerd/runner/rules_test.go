@@ -66,7 +66,7 @@ func TestAChangedFileIsToldAtOnce(t *testing.T) {
 		{"enabled = perhaps\n", func(p api.RunnerPolicy) bool {
 			return p.Off && strings.Contains(p.Reason, "runner.toml:1:11") && p.Limits.Capacity == 1
 		}},
-		{"debug = true\n", func(p api.RunnerPolicy) bool { return !p.Off && p.Debug }},
+		{"[debug]\nlogs = true\n", func(p api.RunnerPolicy) bool { return !p.Off && p.Debug.Logs }},
 	} {
 		writeRules(t, dir, step.text)
 		s.until("told: "+step.text, func() bool { return step.told(s.policy) })
@@ -103,9 +103,9 @@ func TestReload(t *testing.T) {
 	reload := make(chan struct{})
 	work(t, s, dir, func(o *runner.Options) { o.Reload, o.Timing.PolicyInterval = reload, time.Hour })
 	s.until("it asks", func() bool { return len(s.calls) > 2 })
-	writeRules(t, dir, "debug = true\n")
+	writeRules(t, dir, "[debug]\nlogs = true\n")
 	reload <- struct{}{}
-	s.until("it is told", func() bool { return s.policy.Debug })
+	s.until("it is told", func() bool { return s.policy.Debug.Logs })
 }
 
 // TestASpecThatIsNotWhatWasOffered checks that a spec must match its offer: a control plane

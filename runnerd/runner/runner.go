@@ -384,15 +384,24 @@ func (r *runner) listAttempts() []*attempt {
 	return attempts
 }
 
+// maxInspections is the number of requests to look into what runs that take no slot of other jobs: a person follows
+// a log while a deploy waits for its pods.
+const maxInspections = 4
+
 // freeSlots returns how many more jobs may run. Attempts that have ended but are not
-// delivered yet do not count.
+// delivered yet do not count, and neither do maxInspections requests.
 func (r *runner) freeSlots(rule policy.Rule) int {
 	free := r.Capacity
 	if rule.Limits.Capacity > 0 {
 		free = rule.Limits.Capacity
 	}
+	inspections := 0
 	for _, a := range r.listAttempts() {
-		if !a.isConcluded() {
+		switch {
+		case a.isConcluded():
+		case a.record.Kind == string(api.JobSpecKindLogs) && inspections < maxInspections:
+			inspections++
+		default:
 			free--
 		}
 	}

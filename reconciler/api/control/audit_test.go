@@ -75,6 +75,12 @@ func changes(w *world) map[string]changed {
 		"renderStack": {path: install + "/stack", action: "install.stack_version", before: func() {
 			w.exec(`update app_versions set config = config || '{"runner": {"runner_type": "aws"}}'`)
 		}},
+		"createLogRequest": {path: install + "/log-requests", action: "install.logs", before: w.allowLogs,
+			body: map[string]any{"component": o.mark + "-web", "reason": "it is slow"}},
+		"cancelJob": {path: "/v1/jobs/" + o.ids["job"] + "/cancel", action: "install.cancel_request", before: func() {
+			w.exec("update jobs set owner_kind = 'inspection', kind = 'logs', owner_id = install_id, status = 'queued', "+
+				"ended_at = null where id = $1", o.ids["job"])
+		}},
 		"updateInstall": {path: install, body: map[string]any{"approval": "approve-all"}, action: "install.change"},
 		"createWorkflow": {
 			path: install + "/workflows", body: map[string]any{"kind": "deprovision"}, action: "workflow.ask",

@@ -70,6 +70,7 @@ var needs = map[string]role{
 	"SetStackOutputs": operator, "RenderStack": operator, "ChangeAppVariables": operator, "CheckInstallSecrets": operator,
 	"CreateWorkflow": operator, "CancelWorkflow": operator, "RevokeWorkflowRule": operator,
 	"RetryStep": operator, "SkipStep": operator,
+	"CreateLogRequest": operator, "CancelJob": operator,
 	"RestoreState": operator, "DismissState": operator, "FreeStateLock": operator, "GetRunnerLogs": operator,
 	"RespondApproval": approver, "SetWorkflowRule": approver,
 	"CreateApp": admin, "ForgetInstall": admin, "CreateCredential": admin, "UpdateCredential": admin,
@@ -103,7 +104,7 @@ var inApp = map[string]bool{
 	"SetWorkflowRule": true, "RevokeWorkflowRule": true,
 	"RetryStep": true, "SkipStep": true, "GetPlan": true, "ListApprovals": true, "GetApproval": true,
 	"RespondApproval": true,
-	"GetJob":          true, "GetLogs": true,
+	"GetJob":          true, "GetLogs": true, "CreateLogRequest": true, "CancelJob": true,
 	"ListStates": true, "ListStateVersions": true, "RestoreState": true, "DismissState": true, "AbandonState": true,
 	"FreeStateLock": true,
 }

@@ -30,9 +30,10 @@ func bodies(of *tenant) map[string]any {
 			"approval": "approve-all", "allow_destroy": true,
 			"inputs": []any{map[string]any{"name": "region", "value": "x"}},
 		},
-		"createWorkflow":  map[string]any{"kind": "deprovision"},
-		"cancelWorkflow":  map[string]any{"reason": "stolen"},
-		"setWorkflowRule": map[string]any{"reason": "stolen"},
+		"createLogRequest": map[string]any{"component": of.mark + "-web", "reason": "stolen"},
+		"createWorkflow":   map[string]any{"kind": "deprovision"},
+		"cancelWorkflow":   map[string]any{"reason": "stolen"},
+		"setWorkflowRule":  map[string]any{"reason": "stolen"},
 		"respondApproval": map[string]any{
 			"answer": "approve", "plan": of.ids["plan"], "content_digest": "sha256:" + of.mark + "-content",
 		},

@@ -34,6 +34,7 @@ var needs = map[string]string{
 	"skipStep": "operator", "renderStack": "operator", "setStackOutputs": "operator", "checkInstallSecrets": "operator",
 	"changeAppVariables": "operator",
 	"getRunnerLogs":      "operator", "createInstall": "operator", "updateInstall": "operator",
+	"createLogRequest": "operator", "cancelJob": "operator",
 	"createWorkflow": "operator", "cancelWorkflow": "operator", "revokeWorkflowRule": "operator",
 	"restoreState": "operator", "dismissState": "operator", "freeStateLock": "operator",
 

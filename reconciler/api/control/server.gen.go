@@ -146,6 +146,9 @@ type ServerInterface interface {
 	// RestoreState Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/restore)
 	RestoreState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, version InStateVersion, params RestoreStateParams)
+	// CreateLogRequest Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
+	// (POST /v1/installs/{install}/log-requests)
+	CreateLogRequest(w http.ResponseWriter, r *http.Request, install InInstall)
 	// UnpinInstall Unpin the install, so that it follows the newest complete release. Has no effect on an install that is not pinned.
 	// (DELETE /v1/installs/{install}/pin)
 	UnpinInstall(w http.ResponseWriter, r *http.Request, install InInstall)
@@ -194,6 +197,9 @@ type ServerInterface interface {
 
 	// (GET /v1/jobs/{job})
 	GetJob(w http.ResponseWriter, r *http.Request, job string)
+	// CancelJob End a log request. Other jobs end with their workflow or build; 409 for them.
+	// (POST /v1/jobs/{job}/cancel)
+	CancelJob(w http.ResponseWriter, r *http.Request, job string)
 	// GetLogs Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
 	// (GET /v1/jobs/{job}/logs)
 	GetLogs(w http.ResponseWriter, r *http.Request, job string, params GetLogsParams)
@@ -2009,6 +2015,32 @@ func (siw *ServerInterfaceWrapper) RestoreState(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
+// CreateLogRequest operation middleware
+func (siw *ServerInterfaceWrapper) CreateLogRequest(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateLogRequest(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // UnpinInstall operation middleware
 func (siw *ServerInterfaceWrapper) UnpinInstall(w http.ResponseWriter, r *http.Request) {
 
@@ -2581,6 +2613,32 @@ func (siw *ServerInterfaceWrapper) GetJob(w http.ResponseWriter, r *http.Request
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetJob(w, r, job)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CancelJob operation middleware
+func (siw *ServerInterfaceWrapper) CancelJob(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "job" -------------
+	var job string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", r.PathValue("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "job", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CancelJob(w, r, job)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3763,6 +3821,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/rendered", wrapper.RenderTexts)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/secrets", wrapper.ListInstallSecrets)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/secrets", wrapper.CheckInstallSecrets)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/log-requests", wrapper.CreateLogRequest)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.GetStackOutputs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.SetStackOutputs)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs/versions", wrapper.ListStackOutputVersions)
@@ -3801,6 +3860,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/components/{component}/abandon", wrapper.AbandonState)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/installs/{install}/components/{component}/lock", wrapper.FreeStateLock)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/jobs/{job}", wrapper.GetJob)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/jobs/{job}/cancel", wrapper.CancelJob)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/jobs/{job}/logs", wrapper.GetLogs)
 
 	return m
@@ -5458,6 +5518,46 @@ func (response RestoreStatedefaultApplicationProblemPlusJSONResponse) VisitResto
 	return err
 }
 
+type CreateLogRequestRequestObject struct {
+	Install InInstall `json:"install"`
+	Body    *CreateLogRequestJSONRequestBody
+}
+
+type CreateLogRequestResponseObject interface {
+	VisitCreateLogRequestResponse(w http.ResponseWriter) error
+}
+
+type CreateLogRequest201JSONResponse Job
+
+func (response CreateLogRequest201JSONResponse) VisitCreateLogRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateLogRequestdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateLogRequestdefaultApplicationProblemPlusJSONResponse) VisitCreateLogRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type UnpinInstallRequestObject struct {
 	Install InInstall `json:"install"`
 }
@@ -6083,6 +6183,45 @@ type GetJobdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetJobdefaultApplicationProblemPlusJSONResponse) VisitGetJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelJobRequestObject struct {
+	Job string `json:"job"`
+}
+
+type CancelJobResponseObject interface {
+	VisitCancelJobResponse(w http.ResponseWriter) error
+}
+
+type CancelJob200JSONResponse Job
+
+func (response CancelJob200JSONResponse) VisitCancelJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelJobdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelJobdefaultApplicationProblemPlusJSONResponse) VisitCancelJobResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -7581,6 +7720,9 @@ type StrictServerInterface interface {
 	// RestoreState Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/restore)
 	RestoreState(ctx context.Context, request RestoreStateRequestObject) (RestoreStateResponseObject, error)
+	// CreateLogRequest Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
+	// (POST /v1/installs/{install}/log-requests)
+	CreateLogRequest(ctx context.Context, request CreateLogRequestRequestObject) (CreateLogRequestResponseObject, error)
 	// UnpinInstall Unpin the install, so that it follows the newest complete release. Has no effect on an install that is not pinned.
 	// (DELETE /v1/installs/{install}/pin)
 	UnpinInstall(ctx context.Context, request UnpinInstallRequestObject) (UnpinInstallResponseObject, error)
@@ -7629,6 +7771,9 @@ type StrictServerInterface interface {
 
 	// (GET /v1/jobs/{job})
 	GetJob(ctx context.Context, request GetJobRequestObject) (GetJobResponseObject, error)
+	// CancelJob End a log request. Other jobs end with their workflow or build; 409 for them.
+	// (POST /v1/jobs/{job}/cancel)
+	CancelJob(ctx context.Context, request CancelJobRequestObject) (CancelJobResponseObject, error)
 	// GetLogs Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
 	// (GET /v1/jobs/{job}/logs)
 	GetLogs(ctx context.Context, request GetLogsRequestObject) (GetLogsResponseObject, error)
@@ -8964,6 +9109,39 @@ func (sh *strictHandler) RestoreState(w http.ResponseWriter, r *http.Request, in
 	}
 }
 
+// CreateLogRequest operation middleware
+func (sh *strictHandler) CreateLogRequest(w http.ResponseWriter, r *http.Request, install InInstall) {
+	var request CreateLogRequestRequestObject
+
+	request.Install = install
+
+	var body CreateLogRequestJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateLogRequest(ctx, request.(CreateLogRequestRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateLogRequest")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateLogRequestResponseObject); ok {
+		if err := validResponse.VisitCreateLogRequestResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // UnpinInstall operation middleware
 func (sh *strictHandler) UnpinInstall(w http.ResponseWriter, r *http.Request, install InInstall) {
 	var request UnpinInstallRequestObject
@@ -9415,6 +9593,32 @@ func (sh *strictHandler) GetJob(w http.ResponseWriter, r *http.Request, job stri
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetJobResponseObject); ok {
 		if err := validResponse.VisitGetJobResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CancelJob operation middleware
+func (sh *strictHandler) CancelJob(w http.ResponseWriter, r *http.Request, job string) {
+	var request CancelJobRequestObject
+
+	request.Job = job
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelJob(ctx, request.(CancelJobRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelJob")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CancelJobResponseObject); ok {
+		if err := validResponse.VisitCancelJobResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

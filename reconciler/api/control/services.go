@@ -8,6 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/cloudclaim"
+	"github.com/nuon-toolkit/nuon/reconciler/inspection"
 	"github.com/nuon-toolkit/nuon/reconciler/joblog"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/phonehome"
@@ -32,6 +33,7 @@ type Services struct {
 	Claims       *cloudclaim.Service
 	PhoneHome    *phonehome.Service
 	Publisher    *stackpublish.Publisher
+	Inspections  *inspection.Service
 	// Health returns the part of GET /v1/system that belongs to no org.
 	Health func(ctx context.Context) (api.System, error)
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/cloudclaim"
 	"github.com/nuon-toolkit/nuon/reconciler/cloudidentity"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
+	"github.com/nuon-toolkit/nuon/reconciler/inspection"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/joblog"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
@@ -98,6 +99,21 @@ func (w *world) serve(limits ratelimit.Options) {
 	w.url = server.URL
 }
 
+// deployedWeb is the component MARK-web on every install MARK-inst.
+type deployedWeb struct{}
+
+func (deployedWeb) HealthSpec(_ context.Context, _ *store.Tx, install store.Install) (spec api.JobSpec, why string,
+	err error) {
+	mark := strings.TrimSuffix(install.Name, "-inst")
+	spec.Health.Parts = []api.HealthPart{{Deploy: api.DeploySpec{Component: mark + "-web"}}}
+	return spec, "", nil
+}
+
+// allowLogs makes all runners online, with owners who allow requests for logs.
+func (w *world) allowLogs() {
+	w.exec(`update runners set last_seen = now(), key_hash = 'x', registered_at = now(), policy = '{"debug":{"logs":true}}'`)
+}
+
 // handler returns the control API, wired as in the program.
 func (w *world) handler(limits ratelimit.Options) http.Handler {
 	bell := store.NewNotifier()
@@ -113,7 +129,8 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 	w.runners = runners.New(w.store)
 	claims := cloudclaim.New(w.store, cloudidentity.New(cloudidentity.Options{}))
 	logs := joblog.New(w.store, bell)
-	w.jobs = jobs.New(w.store, bell, w.runners, map[string]jobs.Owner{"step": engine})
+	inspections := inspection.New(deployedWeb{})
+	w.jobs = jobs.New(w.store, bell, w.runners, map[string]jobs.Owner{"step": engine, inspection.OwnerKind: inspections})
 	w.runners.OnRegistered(func(ctx context.Context, tx *store.Tx, r store.Runner) error {
 		return inputs.ResealToRunner(ctx, tx, w.key, r)
 	})
@@ -124,6 +141,7 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 			Preview: preview.New(w.store, catalog.New(w.store, watcher, nil)), Rollout: rolls,
 			Workflows: fakeWorkflows{engine, w}, Jobs: w.jobs, Logs: logs, Claims: claims,
 			PhoneHome: phonehome.New(w.store, claims, rollout.StackConfigs), Publisher: &stackpublish.Publisher{},
+			Inspections: inspections,
 			Health: func(context.Context) (api.System, error) {
 				return api.System{Version: "test", Replicas: []api.Replica{}}, nil
 			},

@@ -905,9 +905,9 @@ create table jobs (
     org_id     text not null,
     id         text not null,
     runner_id  text not null,
-    kind       text not null check (kind in ('build', 'sync', 'plan', 'apply', 'action', 'health', 'secrets')),
+    kind       text not null check (kind in ('build', 'sync', 'plan', 'apply', 'action', 'health', 'secrets', 'logs')),
     status     text not null check (status in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'lost')),
-    owner_kind text not null check (owner_kind in ('build', 'refresh', 'step', 'health', 'secrets')),
+    owner_kind text not null check (owner_kind in ('build', 'refresh', 'step', 'health', 'secrets', 'inspection')),
     owner_id   text not null,
     -- Of what it works on; empty for an action. A runner's file may forbid it.
     component_kind text not null default '',

@@ -145,8 +145,7 @@ where j.org_id = @org_id and j.id = @id;
 with oldest as (
     select j.id from jobs j
     where j.org_id = @org_id and j.runner_id = @runner_id and j.status = 'queued'
-      and (not @limited::bool or j.kind = any(@allowed::text[])
-        and (not j.copies or 'sync' = any(@allowed::text[])))
+      and j.kind = any(@allowed::text[]) and (not j.copies or 'sync' = any(@allowed::text[]))
       and (not @components_limited::bool or j.component_kind = '' or j.component_kind = any(@components::text[]))
     order by j.created_at, j.id
     limit @most for update skip locked
