@@ -17,8 +17,9 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// defaultMaxUpload bounds one request body when Options.MaxUploadBytes is zero.
-const defaultMaxUpload = 512 << 20
+// defaultMaxUpload bounds one request body when Options.MaxUploadBytes is zero. Layers of images with models have
+// tens of gigabytes, and clients send a layer in one request.
+const defaultMaxUpload = 64 << 30
 
 // Options configure New.
 type Options struct {
@@ -29,7 +30,7 @@ type Options struct {
 	// Log receives one line for every request that failed in the registry itself; nil means none.
 	// Rejected requests are for the client to report.
 	Log *slog.Logger
-	// MaxUploadBytes bounds the body of one request; zero means 512 MiB.
+	// MaxUploadBytes bounds the body of one request; zero means 64 GiB.
 	MaxUploadBytes int64
 	// Now is the clock for expiry; nil means time.Now.
 	Now func() time.Time

@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -307,6 +309,32 @@ func TestAnOversizedUploadIsCut(t *testing.T) {
 	if _, err := repository.Push(t.Context(), artifact.Wrap(artifact.MediaPlan, make([]byte, 8192), nil)); err == nil {
 		t.Error("twice the limit was taken")
 	}
+}
+
+// TestALargeLayer: a layer of an image may have more than 512 MiB.
+func TestALargeLayer(t *testing.T) {
+	const size = 513 << 20
+	r := start(t, t.TempDir())
+	repository := r.open(t, "dev/a", artifact.Bearer(r.token("dev", ActionPull, ActionPush)))
+	sum := sha256.New()
+	if _, err := io.CopyN(sum, zeros{}, size); err != nil {
+		t.Fatal(err)
+	}
+	blob := artifact.Blob{Digest: "sha256:" + hex.EncodeToString(sum.Sum(nil)), Size: size}
+	if err := repository.PutBlob(t.Context(), blob, io.LimitReader(zeros{}, size)); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := repository.HasBlob(t.Context(), blob); err != nil || !found {
+		t.Errorf("the layer is there: %v, %v", found, err)
+	}
+}
+
+// zeros reads as zeros.
+type zeros struct{}
+
+func (zeros) Read(into []byte) (int, error) {
+	clear(into)
+	return len(into), nil
 }
 
 // TestAForeignClient copies with oras itself: clients need nothing of pkg/artifact.
