@@ -2381,6 +2381,9 @@ type HelmSpec struct {
 
 // ImageSource defines model for ImageSource.
 type ImageSource struct {
+	// Keys public keys in PEM, one of which must have signed the image
+	Keys []string `json:"keys,omitempty,omitzero"`
+
 	// Repository such as ghcr.io/acme/api; without a host, from Docker Hub
 	Repository string `json:"repository"`
 

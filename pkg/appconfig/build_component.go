@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
@@ -24,8 +25,8 @@ func (c *component) toComponent(driver string) Component {
 		comp.Helm = c.toHelm(driver)
 	case c.image != nil:
 		comp.Image = &Image{Public: c.image.Public, AWSECR: c.image.AWSECR, GCPGAR: c.image.GCPGAR,
-			AzureACR: c.image.AzureACR}
-		comp.Image.RequireSignature, _ = c.table.Find("verification.require_signature").Flag()
+			AzureACR: c.image.AzureACR, RequireSignature: requiresSignature(c.image.Verification),
+			Keys: publicKeys(c.image.Verification)}
 	case c.build != nil:
 		comp.Docker = c.toDocker()
 		if !has(c.table, "build_timeout") {
@@ -39,6 +40,22 @@ func (c *component) toComponent(driver string) Component {
 		comp.Pulumi = &Pulumi{Runtime: c.pulumi.Runtime, Version: c.pulumi.PulumiVersion, Config: c.pulumi.Config}
 	}
 	return comp
+}
+
+func requiresSignature(v *format.Verification) bool { return v != nil && v.RequireSignature }
+
+// publicKeys returns the keys of those who may sign an image that must be signed.
+func publicKeys(v *format.Verification) []string {
+	if !requiresSignature(v) {
+		return nil
+	}
+	var keys []string
+	for _, a := range v.Authorities {
+		if a.Type == format.AuthorityPublicKey && a.PublicKey != "" {
+			keys = append(keys, strings.TrimSpace(a.PublicKey))
+		}
+	}
+	return keys
 }
 
 // commonKeys returns the keys that all kinds have, from the struct of the kind.

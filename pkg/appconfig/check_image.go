@@ -31,11 +31,43 @@ func (c *checker) checkImage(comp *component) {
 		c.checkImageVersion(comp.table, key)
 	}
 	c.checkImageRegistry(comp)
-	if required := comp.table.Find("verification.require_signature"); required != nil {
-		if yes, _ := required.Flag(); yes {
-			c.warnf(ruleNoEffectYet, required.At, "set it to false, and check signatures before you push",
-				"signatures are not checked yet, so the image is not built while require_signature is true")
+	if comp.image.Verification != nil {
+		c.checkVerification(comp.table, *comp.image.Verification)
+	}
+}
+
+// checkVerification checks that an image that must be signed has an authority that can be checked.
+func (c *checker) checkVerification(t *syntax.Table, v format.Verification) {
+	at := func(i int, key string) string { return syntax.JoinIndex("verification.authorities", i) + "." + key }
+	keyless := false
+	for i, a := range v.Authorities {
+		switch {
+		case a.Type == format.AuthorityKeyless:
+			keyless = true
+		case a.Type != format.AuthorityPublicKey: // reported already
+		case a.PublicKey == "":
+			c.errorf(ruleChooseOne, t.Position(at(i, "type")), "write public_key = \"./cosign.pub\"", "public_key is missing")
+		default:
+			if _, err := image.ParsePublicKey(a.PublicKey); err != nil {
+				c.errorf(ruleWrongValue, t.Position(at(i, "public_key")), "write what cosign.pub has, or a reference to it", "%v",
+					err)
+			}
 		}
+	}
+	required := t.Position("verification.require_signature")
+	switch {
+	case !v.RequireSignature && len(v.Authorities) > 0:
+		c.warnf(ruleNoEffect, t.Position("verification.authorities"), "write require_signature = true",
+			"authorities have no effect without require_signature")
+	case v.RequireSignature && len(v.Authorities) == 0:
+		c.errorf(ruleChooseOne, required, "add [[verification.authorities]] with type and public_key",
+			"nobody may sign the image")
+	case v.RequireSignature && len(publicKeys(&v)) == 0:
+		c.warnf(ruleNoEffectYet, required, "add an authority of type public_key",
+			"keyless signatures are not checked yet, so the image is not built")
+	case v.RequireSignature && keyless:
+		c.warnf(ruleNoEffectYet, t.Position("verification.authorities"), "",
+			"keyless signatures are not checked yet, so only the authorities with a public_key count")
 	}
 }
 

@@ -90,9 +90,9 @@ type Image struct {
 	GCPGAR *format.GARImage    `json:"gcp_gar,omitempty"`
 
 	AzureACR *format.ACRImage `json:"azure_acr,omitempty"`
-	// RequireSignature allows only images with a signature. Nothing checks signatures so far, so such
-	// an image is not built.
-	RequireSignature bool `json:"require_signature,omitempty"`
+	// RequireSignature allows only images that one of Keys signed, which are public keys in PEM.
+	RequireSignature bool     `json:"require_signature,omitempty"`
+	Keys             []string `json:"keys,omitempty"`
 }
 
 // Address returns the repository, and the tag or the policy that selects one.

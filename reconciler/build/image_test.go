@@ -130,19 +130,34 @@ func TestReportedImagesAreChecked(t *testing.T) {
 	}
 }
 
-// TestARequiredSignatureIsNotBuilt: signatures are not checked yet, so an image that needs one is not built.
-func TestARequiredSignatureIsNotBuilt(t *testing.T) {
-	repo := withImage(t, "tag = \"1.4\"\n[verification]\nrequire_signature = true")
+// TestARequiredSignature: a build of an image that must be signed has the keys of those who may sign it, and another
+// key is another input. Keyless signatures cannot be checked yet, so an image without a key is not built.
+func TestARequiredSignature(t *testing.T) {
+	const keyless = "tag = \"1.4\"\n[verification]\nrequire_signature = true\n[[verification.authorities]]\n" +
+		"type = \"keyless\"\nissuer = \"https://accounts.google.com\"\nsubject = \"ada@acme.test\"\n"
+	repo := withImage(t, keyless)
 	b := newBench(t, repo)
 	b.connect(true)
 	b.sync()
 	b.wantBuilds(map[string]int{"web": 0})
-	if row := b.component("web"); !strings.Contains(row.Problem, "signatures cannot be checked yet") {
+	if row := b.component("web"); !strings.Contains(row.Problem, "keyless signatures cannot be checked yet") {
 		t.Errorf("the problem is %q", row.Problem)
+	}
+	const key = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n-----END PUBLIC KEY-----"
+	repo.Write("app/components/cosign.pub", key+"\n")
+	repo.Write("app/components/web.toml",
+		imageText(keyless+"[[verification.authorities]]\ntype = \"public_key\"\npublic_key = \"./cosign.pub\"\n"))
+	b.push("a key")
+	b.wantBuilds(map[string]int{"web": 1})
+	if diff := cmp.Diff([]string{key}, b.job(b.builds("web")[0]).Build.Image.Keys); diff != "" {
+		t.Error(diff)
 	}
 	repo.Write("app/components/web.toml", imageText("tag = \"1.4\"\n[verification]\nrequire_signature = false"))
 	b.push("without")
-	b.wantBuilds(map[string]int{"web": 1})
+	b.wantBuilds(map[string]int{"web": 2})
+	if keys := b.job(b.builds("web")[1]).Build.Image.Keys; len(keys) > 0 {
+		t.Errorf("the keys are %q", keys)
+	}
 }
 
 // TestImageCredentials: builds of images get the credential that names the image most closely, and none for

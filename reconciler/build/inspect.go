@@ -26,6 +26,7 @@ func BaseRecipe(c *appconfig.Component) Recipe {
 	case c.Image != nil:
 		shape.Image = &Image{}
 		shape.Image.Repository, shape.Image.Tag, shape.Image.UpdatePolicy = c.Image.Address()
+		shape.Image.Keys = c.Image.Keys
 	case c.Docker != nil:
 		d := c.Docker
 		shape.Docker = &Docker{Dockerfile: d.Dockerfile, Text: d.Contents, Target: d.Target, Args: d.Args,
@@ -52,9 +53,9 @@ func (f *candidate) inspect() {
 
 // findSources adds the directories of the component's code to its recipe.
 func (f *candidate) findSources() error {
-	if i := f.config.Image; i != nil && i.RequireSignature {
-		return errors.New("verification.require_signature is true, and signatures cannot be checked yet; set it to false, " +
-			"and check them before you push")
+	if i := f.config.Image; i != nil && i.RequireSignature && len(i.Keys) == 0 {
+		return errors.New("verification.require_signature is true, and no authority of verification has a public key; " +
+			"keyless signatures cannot be checked yet, so add one of type public_key")
 	}
 	f.resolves = f.config.Image != nil
 	if f.inline {

@@ -59,6 +59,8 @@ type Image struct {
 	Repository   string `json:"repository"`
 	Tag          string `json:"tag,omitempty"`
 	UpdatePolicy string `json:"update_policy,omitempty"` // instead of Tag
+	// Keys are public keys, one of which must have signed the image; none if that does not matter.
+	Keys []string `json:"keys,omitempty"`
 }
 
 // String describes the image for use in a sentence.

@@ -137,9 +137,8 @@ type ContainerImage struct {
 	GCPGAR *GARImage `toml:"gcp_gar" json:"gcp_gar,omitempty"`
 	// An image in a registry on Azure.
 	AzureACR *ACRImage `toml:"azure_acr" json:"azure_acr,omitempty"`
-	// The signatures that the image must have. With require_signature = true the image is not built,
-	// because signatures are not checked yet.
-	Verification Any `toml:"verification" json:"verification,omitempty" config:"idle"`
+	// The signature that the image must have.
+	Verification *Verification `toml:"verification" json:"verification,omitempty"`
 
 	Device Unsupported `toml:"device" json:"-" hint:"remove it"`
 }
@@ -152,6 +151,34 @@ type PublicImage struct {
 	Tag string `toml:"tag" json:"tag,omitempty" example:"2.3.1"`
 	// Versions of which the newest is taken, instead of a tag. Tags such as 1.10.3 and v1.10.3 count.
 	UpdatePolicy string `toml:"update_policy" json:"update_policy,omitempty" example:"~1.10.0"`
+}
+
+// Verification is the signature that an image must have before it is copied.
+type Verification struct {
+	// Build the image only if one of the authorities signed it.
+	RequireSignature bool `toml:"require_signature" json:"require_signature,omitempty"`
+	// Who may sign the image.
+	Authorities []Authority `toml:"authorities" json:"authorities,omitempty"`
+}
+
+// The types of authorities.
+const (
+	AuthorityKeyless   = "keyless"
+	AuthorityPublicKey = "public_key"
+)
+
+// Authority is who may sign an image.
+type Authority struct {
+	// public_key, or keyless, which is accepted and cannot be checked yet.
+	Type string `toml:"type" json:"type,omitempty" config:"required,one=keyless|public_key" example:"public_key"`
+	// The public key, in PEM, as cosign generate-key-pair writes it.
+	PublicKey string `toml:"public_key" json:"public_key,omitempty" config:"file" example:"./cosign.pub"`
+	// For keyless: the issuer of the identity.
+	Issuer string `toml:"issuer" json:"issuer,omitempty" config:"idle" example:"https://token.actions.githubusercontent.com"`
+	// For keyless: the identity.
+	Subject string `toml:"subject" json:"subject,omitempty" config:"idle" example:"https://github.com/acme/api/.github/workflows/release.yml@refs/heads/main"`
+	// For keyless: a regular expression of identities, instead of subject.
+	SubjectRegexp string `toml:"subject_regexp" json:"subject_regexp,omitempty" config:"idle" example:"^https://github.com/acme/"`
 }
 
 // ECRImage is an image in Amazon ECR.

@@ -54,14 +54,20 @@ func (b Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	env.Log.Info("image %s is %s %s", what, resolved.Version, resolved.Tree)
 	result := api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Modules: api.ModuleResolution{
 		Tool: image.Tool, Modules: []api.ResolvedModule{resolved}}}}
-	if spec.ResolveOnly {
+	if spec.ResolveOnly && len(spec.Image.Keys) == 0 {
 		return result, nil
 	}
 	w := &walk{from: from, retry: images.Retry, log: env.Log, root: root,
 		image: image.Image{Repository: from.Reference().String(), Tag: resolved.Version}}
 	img, err := w.read(ctx, resolved.Tree)
+	if err == nil && len(spec.Image.Keys) > 0 {
+		err = w.verify(ctx, spec.Image.Keys)
+	}
 	if err != nil {
-		return api.JobResult{}, explain(err, what, from.Reference())
+		return api.JobResult{}, explain(b.overwritten(ctx, from, resolved, err), what, from.Reference())
+	}
+	if spec.ResolveOnly {
+		return result, nil
 	}
 	packed, err := img.Pack(map[string]string{artifact.AnnotationKind: spec.ComponentKind})
 	if err != nil {
@@ -76,6 +82,26 @@ func (b Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	result.Build.Bytes = img.Bytes()
 	env.Log.Info("artifact %s", result.Build.Artifact.Digest)
 	return result, nil
+}
+
+// overwritten returns what happened to the tag of an image that the source lost, and any other error as it is.
+func (Build) overwritten(ctx context.Context, from *artifact.Repository, lost api.ResolvedModule, err error) error {
+	var missing *artifact.Error
+	if !errors.As(err, &missing) || missing.Reason != artifact.NotFound || missing.Digest != lost.Tree ||
+		lost.Version == "" {
+		return err
+	}
+	switch now, tagErr := from.Resolve(ctx, lost.Version); {
+	case tagErr != nil:
+		return err
+	case now == "":
+		return problemf("push it, or name another one in the config",
+			"tag %s vanished, and %s, which it named, as well", lost.Version, lost.Tree)
+	default:
+		return problemf("take the new one with \"nuon builds refresh\", or push the old one again",
+			"tag %s was overwritten: it named %s, which the registry does not have any more, and names %s now", lost.Version,
+			lost.Tree, now)
+	}
 }
 
 // open returns a client for the repository of the image, with the org's credential for it.

@@ -62,6 +62,8 @@ type descriptor struct {
 	Digest    string   `json:"digest"`
 	Size      int64    `json:"size"`
 	URLs      []string `json:"urls"`
+
+	Annotations map[string]string `json:"annotations"`
 }
 
 // content is what a manifest or an index names.

@@ -1,0 +1,67 @@
+package image
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+)
+
+// minRSA is the minimum size of an RSA key, in bits.
+const minRSA = 2048
+
+// PublicKey verifies signatures of images.
+type PublicKey struct{ key crypto.PublicKey }
+
+// ParsePublicKey parses a public key in PEM: ECDSA, Ed25519 or RSA, as cosign writes it.
+func ParsePublicKey(text string) (PublicKey, error) {
+	block, _ := pem.Decode([]byte(text))
+	if block == nil || block.Type != "PUBLIC KEY" {
+		return PublicKey{}, errors.New("it is no public key in PEM (-----BEGIN PUBLIC KEY-----)")
+	}
+	key, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		return PublicKey{}, fmt.Errorf("it is no public key: %w", err)
+	}
+	switch k := key.(type) {
+	case *ecdsa.PublicKey, ed25519.PublicKey:
+		return PublicKey{key}, nil
+	case *rsa.PublicKey:
+		if k.N.BitLen() < minRSA {
+			return PublicKey{}, fmt.Errorf("it has %d bits, and needs at least %d", k.N.BitLen(), minRSA)
+		}
+		return PublicKey{key}, nil
+	}
+	return PublicKey{}, fmt.Errorf("keys of type %T are not supported; use ECDSA, Ed25519 or RSA", key)
+}
+
+// Verify reports whether the key made a signature of a message. ECDSA signs the SHA-256, or the hash as long as its
+// curve; RSA the SHA-256 (PKCS #1 v1.5); Ed25519 the message or its SHA-512.
+func (k PublicKey) Verify(message, signature []byte) bool {
+	short := sha256.Sum256(message)
+	switch key := k.key.(type) {
+	case *ecdsa.PublicKey:
+		middle, long := sha512.Sum384(message), sha512.Sum512(message)
+		switch {
+		case ecdsa.VerifyASN1(key, short[:], signature):
+			return true
+		case key.Curve.Params().BitSize == 384: //nolint:mnd // P-384
+			return ecdsa.VerifyASN1(key, middle[:], signature)
+		case key.Curve.Params().BitSize > 384: //nolint:mnd // P-521
+			return ecdsa.VerifyASN1(key, long[:], signature)
+		}
+	case ed25519.PublicKey:
+		long := sha512.Sum512(message)
+		return ed25519.Verify(key, message, signature) ||
+			ed25519.VerifyWithOptions(key, long[:], signature, &ed25519.Options{Hash: crypto.SHA512}) == nil
+	case *rsa.PublicKey:
+		return rsa.VerifyPKCS1v15(key, crypto.SHA256, short[:], signature) == nil
+	}
+	return false
+}
