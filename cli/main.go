@@ -31,6 +31,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/explain"
 	fmtcmd "github.com/nuon-toolkit/nuon/cli/format"
 	"github.com/nuon-toolkit/nuon/cli/graph"
+	"github.com/nuon-toolkit/nuon/cli/images"
 	"github.com/nuon-toolkit/nuon/cli/initialize"
 	"github.com/nuon-toolkit/nuon/cli/installs"
 	"github.com/nuon-toolkit/nuon/cli/logs"
@@ -147,7 +148,7 @@ func newRoot(e *cmdenv.Env) *cobra.Command {
 		installs.NewDeploy(e), actions.NewRun(e), logs.New(e), explain.New(e),
 		schema.New(e), render.New(e), status.New(e), diffcmd.New(e))
 	add(root, "nouns", apps.New(e), components.New(e), builds.New(e), releases.New(e),
-		installs.New(e), approvals.New(e), actions.New(e),
+		installs.New(e), approvals.New(e), actions.New(e), images.New(e),
 		workflows.New(e), runners.New(e), state.New(e), secretinput.NewCredentials(e), secretinput.NewWebhooks(e),
 		repos.New(e), tokens.New(e), orgs.New(e), audit.New(e))
 	add(root, "machine", dev.New(e), doctor.New(e), contextcmd.New(e), reference.New(e))

@@ -212,9 +212,10 @@ func (d *helmDiff) options(again []manifest.Source) kubernetes.Options {
 
 // loadedChart is a chart with its values.
 type loadedChart struct {
-	name   string // as given by the user
-	chart  *helmsdk.Chart
-	values map[string]any
+	name     string // as given by the user
+	chart    *helmsdk.Chart
+	values   map[string]any
+	defaults string // the chart's own values
 }
 
 // String returns a text such as "web 1.2.3 (./chart)".
@@ -241,7 +242,13 @@ func (d *helmDiff) load(ctx context.Context, side helmSide) (loadedChart, error)
 			d.log.Warn("--set %.200s is one text, with the comma and what follows it: write --set once for each key", key)
 		}
 	}
-	return loadedChart{name: side.Chart, chart: loaded, values: values}, err
+	made := loadedChart{name: side.Chart, chart: loaded, values: values}
+	for _, file := range found.Files {
+		if file.Path == "values.yaml" {
+			made.defaults = string(file.Content)
+		}
+	}
+	return made, err
 }
 
 // severalSets matches a value that helm's --set would split into several keys.

@@ -57,7 +57,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newRun(), newCheck(), newStatus(), newPause(), newResume(), newGrants(), newAudit(), newSecrets(),
 		newJob())
-	root.AddCommand(newDiff())
+	root.AddCommand(newDiff(), newRender())
 	return root
 }
 

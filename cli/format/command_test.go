@@ -229,10 +229,10 @@ func TestUnified(t *testing.T) {
 	after := strings.ReplaceAll(before, "x\n", "\ty\x1b\n")
 	want := "--- f\n+++ f\n@@ -2,14 +2,14 @@\n 2\n 3\n 4\n-x\n+    y \n 6\n 7\n 8\n 9\n 10\n 11\n-x\n+    y \n 13\n 14\n" +
 		" 15\n@@ -18,4 +18,4 @@\n 18\n 19\n 20\n-x\n+    y \n"
-	if d := cmp.Diff(want, unified("f", before, after)); d != "" {
+	if d := cmp.Diff(want, Unified("f", before, after)); d != "" {
 		t.Error(d)
 	}
-	if got := unified("f", "", "a\n"); got != "--- f\n+++ f\n@@ -0,0 +1,1 @@\n+a\n" {
+	if got := Unified("f", "", "a\n"); got != "--- f\n+++ f\n@@ -0,0 +1,1 @@\n+a\n" {
 		t.Errorf("%q", got)
 	}
 }

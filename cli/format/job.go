@@ -100,7 +100,7 @@ func (j *job) format(name string, text []byte) []byte {
 	}
 	j.done.Changed = append(j.done.Changed, name)
 	if j.diff {
-		j.diffs = append(j.diffs, unified(name, string(text), string(formatted)))
+		j.diffs = append(j.diffs, Unified(name, string(text), string(formatted)))
 	}
 	return formatted
 }

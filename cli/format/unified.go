@@ -11,8 +11,8 @@ import (
 // contextLines is the number of context lines around a change.
 const contextLines = 3
 
-// unified returns the changes of a file as `diff -u` prints them, with control characters removed.
-func unified(name, before, after string) string {
+// Unified returns the changes of a file as `diff -u` prints them, with control characters removed.
+func Unified(name, before, after string) string {
 	old, made := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- %s\n+++ %s\n", console.Line(name), console.Line(name))

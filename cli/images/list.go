@@ -1,0 +1,361 @@
+package images
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/nuon-toolkit/nuon/cli/dev"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/image"
+)
+
+// app is the config of an app on this machine.
+type app struct {
+	dir    string
+	config *appconfig.App
+	// The work tree with the config, and the repository and branch of which it is one.
+	root, repository, branch string
+	// defaults are the own values of the charts that were rendered, by component.
+	defaults map[string]string
+}
+
+// Image is one use of an image.
+type Image struct {
+	// Component is the component whose manifest or chart names the image, in an object such as Deployment/web.
+	Component string `json:"component"`
+	Object    string `json:"object"`
+	// Image is the address; what only an install knows is in it as a template.
+	Image string `json:"image"`
+	// MirroredBy is the component whose outputs the address comes from. Candidate is the component that has
+	// the image, although its outputs are not read.
+	MirroredBy string `json:"mirrored_by,omitempty"`
+	Candidate  string `json:"candidate,omitempty"`
+	// Unknown is set if the address depends on something else that only an install knows.
+	Unknown bool `json:"unknown,omitempty"`
+}
+
+// NotRead is a component whose images are not known.
+type NotRead struct {
+	Component string `json:"component"`
+	Problem   string `json:"problem"`
+}
+
+// List is what an app runs.
+type List struct {
+	Images  []Image   `json:"images"`
+	NotRead []NotRead `json:"not_read"`
+}
+
+// state returns the last column of the table.
+func (i Image) state() string {
+	switch {
+	case i.MirroredBy != "":
+		return i.MirroredBy
+	case i.Unknown:
+		return "unknown: it depends on the install"
+	case i.Candidate != "":
+		return "none: " + i.Candidate + " has it, but its outputs are not read"
+	}
+	return "none"
+}
+
+// mirrored reports whether all images are known and mirrored.
+func (l *List) mirrored() bool {
+	return len(l.NotRead) == 0 && !slices.ContainsFunc(l.Images, func(i Image) bool { return i.MirroredBy == "" })
+}
+
+// list returns the images of all components, in the order of their names.
+func (a *app) list(ctx context.Context) *List {
+	made := &List{Images: []Image{}, NotRead: []NotRead{}}
+	a.defaults = map[string]string{}
+	for i := range a.config.Components {
+		c := &a.config.Components[i]
+		found, err := a.imagesOf(ctx, c)
+		if err != nil {
+			made.NotRead = append(made.NotRead, NotRead{c.Name, err.Error()})
+		}
+		made.Images = append(made.Images, found...)
+	}
+	return made
+}
+
+// imagesOf returns the images of a component, each object's once.
+func (a *app) imagesOf(ctx context.Context, c *appconfig.Component) ([]Image, error) {
+	marks, texts := &marks{config: a.config}, []string{}
+	switch {
+	case c.Manifest != nil && c.Manifest.Text != "":
+		text, err := marks.render("manifest", c.Manifest.Text)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	case c.Manifest != nil:
+		return nil, errors.New("kustomizations are not rendered here; look for images in what kustomize makes")
+	case c.Helm != nil:
+		rendered, err := a.renderChart(ctx, c, marks)
+		if err != nil {
+			return nil, err
+		}
+		a.defaults[c.Name], texts = rendered.Defaults, rendered.Objects
+	}
+	var all []Image
+	for _, text := range texts {
+		objects, err := decode(text)
+		if err != nil {
+			return all, err
+		}
+		for _, object := range objects {
+			for _, address := range addresses(object) {
+				found := a.classify(address, marks)
+				found.Component, found.Object = c.Name, nameOf(object)
+				if !slices.Contains(all, found) {
+					all = append(all, found)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// classify returns which component mirrors an image.
+func (a *app) classify(address string, m *marks) Image {
+	made := Image{Image: m.restore(address)}
+	for _, path := range m.in(address) {
+		if len(path) > 3 && path[0] == "components" && path[2] == "outputs" && a.isImage(path[1]) {
+			made.MirroredBy = path[1]
+			return made
+		}
+		made.Unknown = true
+	}
+	if made.Unknown {
+		return made
+	}
+	for _, c := range a.config.Components {
+		if c.Image == nil {
+			continue
+		}
+		repository, tag, _ := c.Image.Address()
+		if named, err := splitAddress(address); err == nil && named.is(repository, tag) {
+			made.Candidate = c.Name
+		}
+	}
+	return made
+}
+
+// isImage reports whether a component mirrors or builds an image.
+func (a *app) isImage(name string) bool {
+	c, found := a.config.Component(name)
+	return found && (c.Image != nil || c.Docker != nil)
+}
+
+// address is the address of an image, in parts.
+type address struct{ repository, tag, digest string }
+
+// splitAddress splits repository:tag@digest, and checks the repository.
+func splitAddress(text string) (address, error) {
+	made := address{}
+	text, made.digest, _ = strings.Cut(text, "@")
+	made.repository = text
+	if colon := strings.LastIndexByte(text, ':'); colon > strings.LastIndexByte(text, '/') {
+		made.repository, made.tag = text[:colon], text[colon+1:]
+	}
+	_, err := image.ParseRepository(made.repository)
+	return made, err
+}
+
+// version returns the tag for a config.
+func (a address) version() string {
+	switch {
+	case a.digest == "" && a.tag == "":
+		return "latest"
+	case a.digest == "":
+		return a.tag
+	case a.tag == "":
+		return a.digest
+	}
+	return a.tag + "@" + a.digest
+}
+
+// is reports whether a component with this image_url and tag has the image.
+func (a address) is(url, tag string) bool {
+	own, err := image.ParseRepository(a.repository)
+	other, otherErr := image.ParseRepository(url)
+	return err == nil && otherErr == nil && own == other && tag == a.version()
+}
+
+// renderRequest is the request to runnerd, which defines the same type.
+type renderRequest struct {
+	Chart     string         `json:"chart"`
+	Values    []renderValues `json:"values,omitempty"`
+	Sets      []string       `json:"sets,omitempty"`
+	Release   string         `json:"release"`
+	Namespace string         `json:"namespace"`
+}
+
+type renderValues struct {
+	Name    string `json:"name"`
+	Content string `json:"content"`
+}
+
+type renderResponse struct {
+	Objects  []string `json:"objects"`
+	Defaults string   `json:"defaults"`
+}
+
+// renderChart has runnerd render the chart of a component.
+func (a *app) renderChart(ctx context.Context, c *appconfig.Component, m *marks) (*renderResponse, error) {
+	request := renderRequest{Release: c.Helm.ChartName, Namespace: "default"}
+	switch r := c.Helm.Repository; {
+	case r != nil:
+		request.Chart = strings.TrimRight(r.RepoURL, "/") + "/" + r.Chart
+		if r.Version != "" {
+			request.Chart += ":" + r.Version
+		}
+	case c.Source == nil || a.root == "" || !c.Source.IsIn(a.repository, a.branch):
+		return nil, errors.New("its chart is in another repository than this directory")
+	default:
+		request.Chart = filepath.Join(a.root, filepath.FromSlash(c.Source.Directory))
+	}
+	for i, text := range c.Helm.ValuesFiles {
+		name := fmt.Sprintf("values_file[%d]", i)
+		rendered, err := m.render(name, text)
+		if err != nil {
+			return nil, err
+		}
+		request.Values = append(request.Values, renderValues{name, rendered})
+	}
+	for key, value := range c.Helm.Values {
+		text := fmt.Sprint(value)
+		if written, isText := value.(string); isText {
+			rendered, err := m.render("values."+key, written)
+			if err != nil {
+				return nil, err
+			}
+			text = rendered
+		}
+		request.Sets = append(request.Sets, key+"="+text)
+	}
+	slices.Sort(request.Sets)
+	program, err := dev.FindProgram("runnerd")
+	if err != nil {
+		return nil, err
+	}
+	asked, err := json.Marshal(request)
+	if err != nil {
+		return nil, fmt.Errorf("run runnerd: %w", err)
+	}
+	return runRender(ctx, program, asked)
+}
+
+// maxRendered bounds the output of runnerd, and maxMessage that of its errors, in bytes.
+const (
+	maxRendered = 64 << 20
+	maxMessage  = 8 << 10
+)
+
+func runRender(ctx context.Context, program string, asked []byte) (*renderResponse, error) {
+	child := exec.CommandContext(ctx, program, "render", "helm")
+	child.Stdin = bytes.NewReader(asked)
+	var said bytes.Buffer
+	child.Stderr = &said
+	out, err := child.StdoutPipe()
+	if err == nil {
+		err = child.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", program, err)
+	}
+	answer, readErr := io.ReadAll(io.LimitReader(out, maxRendered))
+	_ = child.Cancel() // it has ended, or has too much to say
+	ended := child.Wait()
+	var made renderResponse
+	if json.Unmarshal(answer, &made) == nil && readErr == nil {
+		return &made, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	words, _, _ := strings.Cut(said.String()[:min(said.Len(), maxMessage)], "\ngoroutine ")
+	if words = strings.TrimPrefix(strings.TrimSpace(words), "runnerd: "); words != "" {
+		return nil, errors.New(words)
+	}
+	return nil, fmt.Errorf("%s failed without a message: %w", program, errors.Join(readErr, ended))
+}
+
+// decode reads the objects of a stream of YAML documents.
+func decode(text string) ([]map[string]any, error) {
+	var all []map[string]any
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	for {
+		var object map[string]any
+		err := decoder.Decode(&object)
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return all, errors.New("what it renders is not YAML: " + err.Error())
+		}
+		if items, is := object["items"].([]any); is && object["kind"] == "List" {
+			for _, item := range items {
+				if one, is := item.(map[string]any); is {
+					all = append(all, one)
+				}
+			}
+			continue
+		}
+		if object != nil {
+			all = append(all, object)
+		}
+	}
+}
+
+// nameOf returns the kind and the name of an object.
+func nameOf(object map[string]any) string {
+	metadata, _ := object["metadata"].(map[string]any)
+	kind, _ := object["kind"].(string)
+	name, _ := metadata["name"].(string)
+	return kind + "/" + name
+}
+
+// addresses returns the addresses of images in an object: every text with the key image, as containers
+// and custom resources have it, and that of volumes of images.
+func addresses(value any) []string {
+	var found []string
+	switch v := value.(type) {
+	case map[string]any:
+		if v["kind"] == "ConfigMap" || v["kind"] == "Secret" {
+			return nil
+		}
+		for _, key := range slices.Sorted(keysOf(v)) {
+			text, isText := v[key].(string)
+			volume, isVolume := v[key].(map[string]any)
+			switch {
+			case key == "image" && isText:
+				if text != "" {
+					found = append(found, text)
+				}
+			case key == "image" && isVolume:
+				if reference, is := volume["reference"].(string); is {
+					found = append(found, reference)
+				}
+			default:
+				found = append(found, addresses(v[key])...)
+			}
+		}
+	case []any:
+		for _, item := range v {
+			found = append(found, addresses(item)...)
+		}
+	}
+	return found
+}
