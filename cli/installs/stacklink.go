@@ -142,6 +142,9 @@ const maxTemplateBody = 51_200
 func stackCommands(install string, stack api.Stack) ([]string, error) {
 	dir := stack.Name
 	commands := []string{"nuon installs stack render " + install + " --output-dir " + dir}
+	if len(stack.Files) > 1 { // a Terraform module
+		return append(commands, "terraform -chdir="+dir+" init", "terraform -chdir="+dir+" apply"), nil
+	}
 	switch stack.Cloud {
 	case "aws":
 		required, _, err := requiredParameters(stack.Files[0].Content)
@@ -165,8 +168,6 @@ func stackCommands(install string, stack api.Stack) ([]string, error) {
 		return append(commands, command), nil
 	case "azure":
 		return azureCommands(commands, dir, stack)
-	case "gcp":
-		return append(commands, "terraform -chdir="+dir+" init", "terraform -chdir="+dir+" apply"), nil
 	}
 	return nil, fmt.Errorf("stacks for %s cannot be created yet", stack.Cloud)
 }

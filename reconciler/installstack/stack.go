@@ -21,13 +21,15 @@ type Stack struct {
 	Account, Region string
 	// ExistingNetwork requires a network that the customer has; else the stack offers to create one.
 	ExistingNetwork bool
-	Runner          Runner
-	Roles           []Role // by kind and key
-	Secrets         []Secret
-	Inputs          []InputGroup // what the customer sets
-	Nested          []Nested     // in the order of creation
-	Claim           string       // the token that names the install to the control plane; it is no secret
-	Version         int          // number of the version, which the stack reports
+	// Terraform is true for a Terraform module on AWS, which creates the stack of CloudFormation.
+	Terraform bool
+	Runner    Runner
+	Roles     []Role // by kind and key
+	Secrets   []Secret
+	Inputs    []InputGroup // what the customer sets
+	Nested    []Nested     // in the order of creation
+	Claim     string       // the token that names the install to the control plane; it is no secret
+	Version   int          // number of the version, which the stack reports
 }
 
 // RunnerArguments returns the arguments by which runnerd takes only the jobs of the install, and needs a grant for its

@@ -45,7 +45,16 @@ type template struct {
 
 // Render returns the template of a stack. It is nil if a finding is an error.
 func Render(stack *installstack.Stack) ([]byte, diagnostic.Diagnostics) {
-	t := &template{stack: stack, parameters: object{}, rules: object{}, conditions: object{}, resources: object{},
+	t, raw := build(stack)
+	if t.findings.HasErrors() {
+		return nil, t.findings
+	}
+	return raw, t.findings
+}
+
+// build builds the template of a stack.
+func build(stack *installstack.Stack) (t *template, raw []byte) {
+	t = &template{stack: stack, parameters: object{}, rules: object{}, conditions: object{}, resources: object{},
 		labels: object{}}
 	t.addTarget()
 	t.addNetwork()
@@ -55,12 +64,9 @@ func Render(stack *installstack.Stack) ([]byte, diagnostic.Diagnostics) {
 	t.addInputs()
 	t.addNested()
 	t.addPhoneHome()
-	raw := t.encode()
+	raw = t.encode()
 	t.checkSize(raw)
-	if t.findings.HasErrors() {
-		return nil, t.findings
-	}
-	return raw, t.findings
+	return t, raw
 }
 
 func (t *template) encode() []byte {

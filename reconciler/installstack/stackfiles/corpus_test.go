@@ -3,6 +3,7 @@ package stackfiles_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
@@ -55,5 +56,21 @@ func TestDigest(t *testing.T) {
 	app.Stack.Name = "{{.nuon.sandbox.outputs.x}}"
 	if none := stackfiles.Render(app, stacktest.Facts()); none.Digest != "" || none.Files != nil {
 		t.Errorf("a stack with an error has the digest %s", none.Digest)
+	}
+}
+
+// TestTerraformOnAWS checks that the type of stack.toml decides whether a stack on AWS is a Terraform module.
+func TestTerraformOnAWS(t *testing.T) {
+	for kind, want := range map[string]string{"aws-cloudformation": "template.json", "": "template.json",
+		"aws-terraform": "main.tf template.json"} {
+		app := stacktest.App("aws")
+		app.Stack.Type = kind
+		var names []string
+		for _, f := range stackfiles.Render(app, stacktest.Facts()).Files {
+			names = append(names, f.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%q: %s", kind, got)
+		}
 	}
 }

@@ -40,10 +40,7 @@ func Render(app *appconfig.App, facts installstack.Facts) Rendering {
 	var found diagnostic.Diagnostics
 	switch r.Cloud {
 	case "aws":
-		var template []byte
-		if template, found = cloudformation.Render(read.Stack); template != nil {
-			r.Files = []File{{cloudformation.FileName, string(template)}}
-		}
+		r.Files, found = onAWS(read.Stack)
 	case "gcp":
 		var files []gcp.File
 		files, found = gcp.Render(read.Stack)
@@ -62,6 +59,22 @@ func Render(app *appconfig.App, facts installstack.Facts) Rendering {
 		r.Digest = digest(r.Files)
 	}
 	return r
+}
+
+// onAWS renders a template, and a Terraform module beside it if the app asks for one.
+func onAWS(stack *installstack.Stack) ([]File, diagnostic.Diagnostics) {
+	if !stack.Terraform {
+		template, found := cloudformation.Render(stack)
+		if template == nil {
+			return nil, found
+		}
+		return []File{{cloudformation.FileName, string(template)}}, found
+	}
+	template, module, found := cloudformation.RenderModule(stack)
+	if template == nil {
+		return nil, found
+	}
+	return []File{{cloudformation.ModuleName, string(module)}, {cloudformation.FileName, string(template)}}, found
 }
 
 func digest(files []File) string {
