@@ -76,7 +76,7 @@ var layers = map[string][][]string{
 		{"stackversion", "catalog", "jobs", "observe/observetest"},
 		{"build", "inspection", "installsecrets", "joblog", "phonehome", "tfstate", "workflow"},
 		{"installhealth", "jobs/jobstest", "rollout"},
-		{"preview"},
+		{"breakglass", "preview"},
 		// HTTP begins here.
 		{"api/problem"},
 		{"api/middleware", "api/ratelimit"},

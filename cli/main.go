@@ -18,6 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/apps"
 	"github.com/nuon-toolkit/nuon/cli/appsync"
 	"github.com/nuon-toolkit/nuon/cli/audit"
+	"github.com/nuon-toolkit/nuon/cli/breakglass"
 	"github.com/nuon-toolkit/nuon/cli/builds"
 	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
@@ -149,7 +150,8 @@ func newRoot(e *cmdenv.Env) *cobra.Command {
 		schema.New(e), render.New(e), status.New(e), diffcmd.New(e))
 	add(root, "nouns", apps.New(e), components.New(e), builds.New(e), releases.New(e),
 		installs.New(e), approvals.New(e), actions.New(e), images.New(e),
-		workflows.New(e), runners.New(e), state.New(e), secretinput.NewCredentials(e), secretinput.NewWebhooks(e),
+		workflows.New(e), runners.New(e), breakglass.New(e), state.New(e),
+		secretinput.NewCredentials(e), secretinput.NewWebhooks(e),
 		repos.New(e), tokens.New(e), orgs.New(e), audit.New(e))
 	add(root, "machine", dev.New(e), doctor.New(e), contextcmd.New(e), reference.New(e))
 	strict(root)

@@ -96,6 +96,37 @@ func Actions(ctx context.Context, client *apiclient.Client, args []string) ([]Na
 	return namesOf(c.Actions, err, func(a api.DeclaredAction) Name { return Name{a.Name, a.Description} })
 }
 
+// BreakGlassRoles returns the break-glass roles of the install in the first argument, without the id of the install.
+func BreakGlassRoles(ctx context.Context, client *apiclient.Client, args []string) ([]Name, error) {
+	i, err := installOf(ctx, client, args)
+	if err != nil {
+		return nil, err
+	}
+	c, err := apiclient.Decode[api.AppConfig](client.GetAppConfig(ctx, i.App, &api.GetAppConfigParams{Release: i.Target}))
+	var out []Name
+	for _, role := range c.BreakGlass {
+		for _, id := range []string{"{{.nuon.install.id}}", "{{ .nuon.install.id }}"} {
+			role = strings.ReplaceAll(role, id, "")
+		}
+		if role = strings.Trim(role, "-_ "); !strings.Contains(role, "{{") {
+			out = append(out, Name{Name: role})
+		}
+	}
+	return out, err
+}
+
+// RequestedRoles returns the break-glass roles that are requested on the install in the first argument.
+func RequestedRoles(ctx context.Context, client *apiclient.Client, args []string) ([]Name, error) {
+	i, err := installOf(ctx, client, args)
+	var out []Name
+	for _, r := range i.BreakGlass {
+		if r.Status == api.BreakGlassWaiting || r.Status == api.BreakGlassGranted {
+			out = append(out, Name{r.Role, string(r.Status)})
+		}
+	}
+	return out, err
+}
+
 func installOf(ctx context.Context, client *apiclient.Client, args []string) (api.Install, error) {
 	if len(args) == 0 {
 		return api.Install{}, nil

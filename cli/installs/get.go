@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -126,6 +127,9 @@ func Facts(i api.Install) []string {
 	if i.LastWorkflow.ID != "" {
 		say("last workflow %s %d (%s): %s", i.LastWorkflow.Kind, i.LastWorkflow.Number, i.LastWorkflow.ID,
 			cmp.Or(i.LastWorkflow.Outcome, i.LastWorkflow.Status))
+	}
+	for _, b := range i.BreakGlass {
+		say("break glass: %s until %s, %s%s", b.Role, b.Until.UTC().Format(time.RFC3339), b.Status, reasonSuffix(b.Note))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(i.Account)) {
 		say("%s: %s", kind, pairs(i.Account[kind]))

@@ -122,6 +122,8 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return slices.Contains([]string{i.ID, i.Name, i.App + "/" + i.Name}, rest)
 		})
 		answer(installOf(p.installs[max(n, 0)]))
+	case path == "break-glass":
+		list([]api.BreakGlassRequest{})
 	case path == "approvals":
 		list([]api.Approval{{ID: "apr_1", App: "hello", Install: "acme", InstallID: "ins_1", Component: "web",
 			Workflow: "wfl_1", Kind: api.ApprovalKindPlan, Status: api.ApprovalStatusWaiting,

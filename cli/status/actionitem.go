@@ -28,12 +28,13 @@ const (
 	KindWaiting  Kind = "waiting"  // an install waits for something that is missing
 	KindProgress Kind = "progress" // deployed objects are not ready yet
 	KindStale    Kind = "stale"    // an install is out of date, and its last workflow is long ago
-	KindRunner   Kind = "runner"   // a runner takes no jobs
+	KindAccess   Kind = "access"   // a request for a break-glass role waits, ends soon or has ended
+	KindRunner   Kind = "runner"   // a runner takes no jobs, or somebody waits for a confirmation of it
 	KindSystem   Kind = "system"   // the control plane is unhealthy
 )
 
 var kinds = []Kind{KindApproval, KindStalled, KindHealth, KindRejected, KindBuild, KindApp, KindWaiting, KindProgress,
-	KindStale, KindRunner, KindSystem}
+	KindStale, KindAccess, KindRunner, KindSystem}
 
 // ActionItem is an action item: something that waits for a person, on one install or in
 // the same way on several.
@@ -61,6 +62,7 @@ func (s snapshot) actionItems(now time.Time) []ActionItem {
 	all = append(all, s.healthItems()...)
 	all = append(all, s.buildItems()...)
 	all = append(all, s.appItems()...)
+	all = append(all, s.accessItems()...)
 	all = append(all, s.runnerItems()...)
 	all = append(all, s.systemItems()...)
 	slices.SortStableFunc(all, func(a, b ActionItem) int {
@@ -298,29 +300,61 @@ func (s snapshot) appItems() []ActionItem {
 	return all
 }
 
+// accessItems returns the requests for break-glass roles that a person should look at.
+func (s snapshot) accessItems() []ActionItem {
+	var g itemMerger
+	for _, b := range s.breakGlass {
+		if b.Reminder == "" {
+			continue
+		}
+		name := s.installName(b.App, b.Install)
+		g.add(ActionItem{Kind: KindAccess, App: b.App, What: "break-glass role " + b.Role, Why: b.Reminder,
+			Command: "nuon break-glass list " + name}, b.Install, b.CreatedAt)
+	}
+	return g.items()
+}
+
 // runnerItems returns the runners that take no jobs although they have work: those of
 // installs, and the build runners if all of them are away.
 func (s snapshot) runnerItems() []ActionItem {
 	var g itemMerger
 	for _, i := range s.installs {
-		if i.RunnerOnline || i.Runner == "" || i.Status == api.InstallSummaryStatusDeprovisioned {
+		at := slices.IndexFunc(s.runners, func(r api.Runner) bool { return r.Name == i.Runner })
+		claims := at >= 0 && len(s.runners[at].Claims) > 0
+		if i.RunnerOnline && !claims || i.Runner == "" || i.Status == api.InstallSummaryStatusDeprovisioned {
 			continue
 		}
 		m := ActionItem{Kind: KindRunner, Runner: i.Runner, What: "runner " + i.Runner, Why: "it accepts no jobs",
 			Command: "nuon runners get " + i.Runner}
 		since := time.Time{}
-		if n := slices.IndexFunc(s.runners, func(r api.Runner) bool { return r.Name == i.Runner }); n >= 0 {
-			m.What, m.Why = runnerProblem(s.runners[n])
-			if since = s.runners[n].LastSeen; !s.runners[n].Registered {
-				m.Command = "nuon runners register " + i.Runner
-			}
-			if s.runners[n].Online {
+		if at >= 0 {
+			since = s.runners[at].LastSeen
+			if s.runners[at].Online {
 				since = time.Time{} // the runner is online, and the time when it was turned off is unknown
+			}
+			m.What, m.Why = runnerProblem(s.runners[at])
+			switch {
+			case claims:
+				m.What, m.Why, since = confirmation(s.runners[at])
+				m.Command = "nuon runners confirm " + i.Runner + " --account " + s.runners[at].Claims[0].Subject.Account
+			case !s.runners[at].Registered:
+				m.Command = "nuon runners register " + i.Runner
 			}
 		}
 		g.add(m, s.installName(i.App, i.Name), since)
 	}
 	return append(g.items(), s.buildRunnerItems()...)
+}
+
+// confirmation describes who waits for a confirmation of a runner, and since when.
+func confirmation(r api.Runner) (what, why string, since time.Time) {
+	first := r.Claims[0]
+	what = "runner " + r.Name + " waits for a confirmation"
+	if r.Registered {
+		what = "the stack of runner " + r.Name + " waits for a confirmation"
+	}
+	return what, fmt.Sprintf("%s of the %s account %s is to be confirmed; compare the account with the customer",
+		first.Subject.Name, first.Subject.Cloud, first.Subject.Account), first.FirstSeen
 }
 
 // buildRunnerItems returns an action item if there are apps and no build runner takes jobs.

@@ -11,11 +11,12 @@ import (
 
 // snapshot is the data of the control plane that the status is computed from.
 type snapshot struct {
-	apps      []api.App
-	installs  []api.InstallSummary
-	approvals []api.Approval // the waiting ones, without their reports
-	runners   []api.Runner   // none if the token is for one app
-	system    *api.System    // nil if the token is for one app
+	apps       []api.App
+	installs   []api.InstallSummary
+	approvals  []api.Approval // the waiting ones, without their reports
+	breakGlass []api.BreakGlassRequest
+	runners    []api.Runner // none if the token is for one app
+	system     *api.System  // nil if the token is for one app
 }
 
 // largePage is the largest page size that the API allows.
@@ -34,7 +35,7 @@ func Read(ctx context.Context, client *apiclient.Client, app string, now time.Ti
 func read(ctx context.Context, client *apiclient.Client, app string) (snapshot, error) {
 	var s snapshot
 	for _, part := range []func(context.Context, *apiclient.Client, string) error{s.readApps, s.readInstalls,
-		s.readApprovals, s.readOrg} {
+		s.readApprovals, s.readBreakGlass, s.readOrg} {
 		if err := part(ctx, client, app); err != nil {
 			return snapshot{}, err
 		}
@@ -73,6 +74,18 @@ func (s *snapshot) readApprovals(ctx context.Context, client *apiclient.Client, 
 	slices.Reverse(s.approvals) // oldest first
 	if app != "" {
 		s.approvals = slices.DeleteFunc(s.approvals, func(a api.Approval) bool { return a.App != s.apps[0].Name })
+	}
+	return err
+}
+
+func (s *snapshot) readBreakGlass(ctx context.Context, client *apiclient.Client, app string) (err error) {
+	s.breakGlass, err = apiclient.ListAll(func(cursor string) ([]api.BreakGlassRequest, string, error) {
+		l, err := apiclient.Decode[api.BreakGlassList](client.ListBreakGlass(ctx,
+			&api.ListBreakGlassParams{Cursor: cursor, Limit: largePage}))
+		return l.Items, l.Next, err
+	})
+	if app != "" {
+		s.breakGlass = slices.DeleteFunc(s.breakGlass, func(b api.BreakGlassRequest) bool { return b.App != s.apps[0].Name })
 	}
 	return err
 }

@@ -111,6 +111,12 @@ func busy() snapshot {
 			install("shop", "cooper", "deploying",
 				sick("web", api.HealthStatusProgressing, "0 of 3 replicas are ready")),
 			install("shop", "left", "deprovisioned", func(i *api.InstallSummary) { i.RunnerOnline = false }),
+			install("shop", "moved", "current", func(i *api.InstallSummary) { i.Runner, i.RunnerOnline = "paris", false }),
+		},
+		breakGlass: []api.BreakGlassRequest{
+			{App: "shop", Install: "acme", Role: "ins_1-repair", CreatedAt: earlier(time.Hour),
+				Reminder: "it waits for the customer: the role is off in the customer's stack"},
+			{App: "shop", Install: "pied", Role: "ins_2-repair", CreatedAt: earlier(time.Hour)},
 		},
 		approvals: []api.Approval{question("hello", "globex", "web", 3*time.Hour),
 			question("hello", "acme", "web", 5*time.Minute)},
@@ -118,6 +124,8 @@ func busy() snapshot {
 			{Name: "berlin", Kind: "install", Registered: true, Online: true}, {Name: "oslo", Kind: "install", Registered: true,
 				Online: true, Policy: api.RunnerPolicy{Off: true, Reason: "a freeze"}},
 			{Name: "build", Kind: "build", Registered: true, LastSeen: earlier(4 * time.Hour)},
+			{Name: "paris", Kind: "install", Claims: []api.CloudClaim{{FirstSeen: earlier(time.Minute),
+				Subject: api.CloudSubject{Cloud: "aws", Account: "123456789012", Name: "ins_3-runner"}}}},
 		},
 		system: &api.System{
 			Version:  "1.0.0",
@@ -278,6 +286,10 @@ func plane(t *testing.T, s snapshot, oneApp bool) {
 		}
 		from, to, next := page(r, len(s.approvals))
 		give(w, api.ApprovalList{Items: s.approvals[from:to], Next: next})
+	})
+	mux.HandleFunc("GET /v1/break-glass", func(w http.ResponseWriter, r *http.Request) {
+		from, to, next := page(r, len(s.breakGlass))
+		give(w, api.BreakGlassList{Items: s.breakGlass[from:to], Next: next})
 	})
 	mux.HandleFunc("GET /v1/runners", func(w http.ResponseWriter, r *http.Request) {
 		if !refused(w) {

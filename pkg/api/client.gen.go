@@ -81,6 +81,30 @@ func (e ApprovalRuleApproval) Valid() bool {
 	}
 }
 
+// Defines values for BreakGlassRequestStatus.
+const (
+	BreakGlassEnded   BreakGlassRequestStatus = "ended"
+	BreakGlassGranted BreakGlassRequestStatus = "granted"
+	BreakGlassRevoked BreakGlassRequestStatus = "revoked"
+	BreakGlassWaiting BreakGlassRequestStatus = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the BreakGlassRequestStatus enum.
+func (e BreakGlassRequestStatus) Valid() bool {
+	switch e {
+	case BreakGlassEnded:
+		return true
+	case BreakGlassGranted:
+		return true
+	case BreakGlassRevoked:
+		return true
+	case BreakGlassWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for BuildStatus.
 const (
 	BuildStatusFailed    BuildStatus = "failed"
@@ -1506,6 +1530,9 @@ type AppConfig struct {
 	// Actions by name
 	Actions []DeclaredAction `json:"actions"`
 
+	// BreakGlass names of the break-glass roles, as templates
+	BreakGlass []string `json:"break_glass,omitempty,omitzero"`
+
 	// Components the sandbox first, then by name
 	Components []DeclaredComponent `json:"components"`
 
@@ -1796,6 +1823,67 @@ type Basis struct {
 
 	// StateSerial 0 when there is no state yet
 	StateSerial int64 `json:"state_serial"`
+}
+
+// BreakGlassList defines model for BreakGlassList.
+type BreakGlassList struct {
+	Items []BreakGlassRequest `json:"items"`
+	Next  string              `json:"next,omitempty,omitzero"`
+}
+
+// BreakGlassRequest defines model for BreakGlassRequest.
+type BreakGlassRequest struct {
+	// App name
+	App       string    `json:"app"`
+	CreatedAt time.Time `json:"created_at"`
+	ID        string    `json:"id"`
+
+	// Install name
+	Install   string `json:"install"`
+	InstallID string `json:"install_id"`
+
+	// Note what is missing, or what is still to do
+	Note   string `json:"note,omitempty,omitzero"`
+	Reason string `json:"reason"`
+
+	// Reminder why a person should look at it now; left out when nobody has to
+	Reminder    string    `json:"reminder,omitempty,omitzero"`
+	RequestedBy string    `json:"requested_by"`
+	RevokedAt   time.Time `json:"revoked_at,omitempty,omitzero"`
+	RevokedBy   string    `json:"revoked_by,omitempty,omitzero"`
+
+	// Role name in the config, rendered
+	Role string `json:"role"`
+
+	// RunnerUntil the end that the runner's owner granted, of the grants that have not ended
+	RunnerUntil time.Time `json:"runner_until,omitempty,omitzero"`
+
+	// StackUntil the end that the customer's stack reported; left out while the role is off there
+	StackUntil string `json:"stack_until,omitempty,omitzero"`
+
+	// Status waiting: for the customer; granted: in the stack and on the runner; ended: its time is over
+	Status BreakGlassRequestStatus `json:"status"`
+
+	// Steps what the customer does to grant it; left out when it is over
+	Steps []BreakGlassStep `json:"steps,omitempty,omitzero"`
+	Until time.Time        `json:"until"`
+}
+
+// BreakGlassRequestStatus waiting: for the customer; granted: in the stack and on the runner; ended: its time is over
+type BreakGlassRequestStatus string
+
+// BreakGlassRevocation defines model for BreakGlassRevocation.
+type BreakGlassRevocation struct {
+	// Reason for the audit log
+	Reason string `json:"reason,omitempty,omitzero"`
+	Role   string `json:"role"`
+}
+
+// BreakGlassStep defines model for BreakGlassStep.
+type BreakGlassStep struct {
+	// Command to run, or the lines to write
+	Command string `json:"command,omitempty,omitzero"`
+	What    string `json:"what"`
 }
 
 // Build defines model for Build.
@@ -2421,6 +2509,9 @@ type Install struct {
 	// Blocked nothing continues without a person or another release; reason states why
 	Blocked bool `json:"blocked,omitempty,omitzero"`
 
+	// BreakGlass requests for break-glass roles that are open, or ended in the last days
+	BreakGlass []BreakGlassRequest `json:"break_glass,omitempty,omitzero"`
+
 	// Commit commit of the target release in the app's own repository, or the digest of the upload
 	Commit          string                 `json:"commit,omitempty,omitzero"`
 	Components      []InstallComponent     `json:"components"`
@@ -2929,6 +3020,18 @@ type NewApp struct {
 
 	// Repository https:// or file:// URL; left out for an uploaded app
 	Repository string `json:"repository,omitempty,omitzero"`
+}
+
+// NewBreakGlassRequest defines model for NewBreakGlassRequest.
+type NewBreakGlassRequest struct {
+	// Reason for the customer and the audit log
+	Reason string `json:"reason"`
+
+	// Role name of the role in the config, rendered; what it has before or after the id of the install suffices
+	Role string `json:"role"`
+
+	// Seconds how long, from now on
+	Seconds int `json:"seconds"`
 }
 
 // NewCredential defines model for NewCredential.
@@ -3774,7 +3877,7 @@ type Runner struct {
 	Attempts []RunnerAttempt `json:"attempts,omitempty,omitzero"`
 	Capacity int             `json:"capacity,omitempty,omitzero"`
 
-	// Claims claims that wait for confirmation; only in the response for one runner, not in lists
+	// Claims claims that wait for confirmation
 	Claims []CloudClaim `json:"claims,omitempty,omitzero"`
 	ID     string       `json:"id"`
 
@@ -3826,6 +3929,13 @@ type RunnerCounts struct {
 	Offline      int `json:"offline"`
 	Online       int `json:"online"`
 	Unregistered int `json:"unregistered"`
+}
+
+// RunnerGrant defines model for RunnerGrant.
+type RunnerGrant struct {
+	// Role name, with * for any text
+	Role  string    `json:"role"`
+	Until time.Time `json:"until"`
 }
 
 // RunnerKey defines model for RunnerKey.
@@ -3887,6 +3997,9 @@ type RunnerRoles struct {
 
 	// BreakGlass names, with * for any text, of roles that require a grant of the owner
 	BreakGlass []string `json:"break_glass,omitempty,omitzero"`
+
+	// Granted grants of the owner that have not ended
+	Granted []RunnerGrant `json:"granted,omitempty,omitzero"`
 
 	// OwnIdentity jobs run with the identity with which the runner was started
 	OwnIdentity bool `json:"own_identity,omitempty,omitzero"`
@@ -4651,6 +4764,16 @@ type ListAuditParams struct {
 	Actor  string `form:"actor,omitempty" json:"actor,omitempty,omitzero"`
 }
 
+// ListBreakGlassParams defines parameters for ListBreakGlass.
+type ListBreakGlassParams struct {
+	Install string `form:"install,omitempty" json:"install,omitempty,omitzero"`
+
+	// All also those that ended earlier, for 90 days
+	All    bool   `form:"all,omitempty" json:"all,omitempty,omitzero"`
+	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
 // ListBuildsParams defines parameters for ListBuilds.
 type ListBuildsParams struct {
 	App       string `form:"app" json:"app"`
@@ -4869,6 +4992,12 @@ type CreateInstallJSONRequestBody = NewInstall
 
 // UpdateInstallJSONRequestBody defines body for UpdateInstall for application/json ContentType.
 type UpdateInstallJSONRequestBody = InstallChange
+
+// RequestBreakGlassJSONRequestBody defines body for RequestBreakGlass for application/json ContentType.
+type RequestBreakGlassJSONRequestBody = NewBreakGlassRequest
+
+// RevokeBreakGlassJSONRequestBody defines body for RevokeBreakGlass for application/json ContentType.
+type RevokeBreakGlassJSONRequestBody = BreakGlassRevocation
 
 // AbandonStateJSONRequestBody defines body for AbandonState for application/json ContentType.
 type AbandonStateJSONRequestBody = Reason
@@ -5374,6 +5503,11 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/audit (the `ListAudit` operationId).
 	ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListBreakGlass The requests to act under break-glass roles that are open, or ended in the last days.
+	//
+	// Corresponds with GET /v1/break-glass (the `ListBreakGlass` operationId).
+	ListBreakGlass(ctx context.Context, params *ListBreakGlassParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListBuilds performs a GET /v1/builds (the `ListBuilds` operationId) request.
 	ListBuilds(ctx context.Context, params *ListBuildsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -5458,6 +5592,34 @@ type ClientInterface interface {
 	//
 	// Corresponds with PATCH /v1/installs/{install} (the `UpdateInstall` operationId).
 	UpdateInstall(ctx context.Context, install InInstall, body UpdateInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RequestBreakGlassWithBody Request to act under a break-glass role of the install until a time. The customer grants it, in the stack and on the runner. 409 already_requested while a request for the role is open.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/break-glass (the `RequestBreakGlass` operationId).
+	RequestBreakGlassWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RequestBreakGlass Request to act under a break-glass role of the install until a time. The customer grants it, in the stack and on the runner. 409 already_requested while a request for the role is open.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/break-glass (the `RequestBreakGlass` operationId).
+	RequestBreakGlass(ctx context.Context, install InInstall, body RequestBreakGlassJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevokeBreakGlassWithBody End the open request for a break-glass role. No job starts under it from now on. 404 when there is none.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/break-glass/revoke (the `RevokeBreakGlass` operationId).
+	RevokeBreakGlassWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevokeBreakGlass End the open request for a break-glass role. No job starts under it from now on. 404 when there is none.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/break-glass/revoke (the `RevokeBreakGlass` operationId).
+	RevokeBreakGlass(ctx context.Context, install InInstall, body RevokeBreakGlassJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// AbandonStateWithBody A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
 	//
@@ -6859,6 +7021,21 @@ func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEdit
 	return c.Client.Do(req)
 }
 
+// ListBreakGlass The requests to act under break-glass roles that are open, or ended in the last days.
+//
+// Corresponds with GET /v1/break-glass (the `ListBreakGlass` operationId).
+func (c *Client) ListBreakGlass(ctx context.Context, params *ListBreakGlassParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBreakGlassRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListBuilds performs a GET /v1/builds (the `ListBuilds` operationId) request.
 func (c *Client) ListBuilds(ctx context.Context, params *ListBuildsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListBuildsRequest(c.Server, params)
@@ -7104,6 +7281,74 @@ func (c *Client) UpdateInstallWithBody(ctx context.Context, install InInstall, c
 // Corresponds with PATCH /v1/installs/{install} (the `UpdateInstall` operationId).
 func (c *Client) UpdateInstall(ctx context.Context, install InInstall, body UpdateInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateInstallRequest(c.Server, install, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RequestBreakGlassWithBody Request to act under a break-glass role of the install until a time. The customer grants it, in the stack and on the runner. 409 already_requested while a request for the role is open.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/installs/{install}/break-glass (the `RequestBreakGlass` operationId).
+func (c *Client) RequestBreakGlassWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRequestBreakGlassRequestWithBody(c.Server, install, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RequestBreakGlass Request to act under a break-glass role of the install until a time. The customer grants it, in the stack and on the runner. 409 already_requested while a request for the role is open.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/installs/{install}/break-glass (the `RequestBreakGlass` operationId).
+func (c *Client) RequestBreakGlass(ctx context.Context, install InInstall, body RequestBreakGlassJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRequestBreakGlassRequest(c.Server, install, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokeBreakGlassWithBody End the open request for a break-glass role. No job starts under it from now on. 404 when there is none.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/installs/{install}/break-glass/revoke (the `RevokeBreakGlass` operationId).
+func (c *Client) RevokeBreakGlassWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeBreakGlassRequestWithBody(c.Server, install, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokeBreakGlass End the open request for a break-glass role. No job starts under it from now on. 404 when there is none.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/installs/{install}/break-glass/revoke (the `RevokeBreakGlass` operationId).
+func (c *Client) RevokeBreakGlass(ctx context.Context, install InInstall, body RevokeBreakGlassJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeBreakGlassRequest(c.Server, install, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10308,6 +10553,80 @@ func NewListAuditRequest(server string, params *ListAuditParams) (*http.Request,
 	return req, nil
 }
 
+// NewListBreakGlassRequest constructs an http.Request for the ListBreakGlass method
+func NewListBreakGlassRequest(server string, params *ListBreakGlassParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/break-glass")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "install", params.Install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "all", params.All, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListBuildsRequest constructs an http.Request for the ListBuilds method
 func NewListBuildsRequest(server string, params *ListBuildsParams) (*http.Request, error) {
 	var err error
@@ -10911,6 +11230,100 @@ func NewUpdateInstallRequestWithBody(server string, install InInstall, contentTy
 	}
 
 	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRequestBreakGlassRequest calls the generic RequestBreakGlass builder with application/json body
+func NewRequestBreakGlassRequest(server string, install InInstall, body RequestBreakGlassJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRequestBreakGlassRequestWithBody(server, install, "application/json", bodyReader)
+}
+
+// NewRequestBreakGlassRequestWithBody constructs an http.Request for the RequestBreakGlass method, with any body, and a specified content type
+func NewRequestBreakGlassRequestWithBody(server string, install InInstall, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/break-glass", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRevokeBreakGlassRequest calls the generic RevokeBreakGlass builder with application/json body
+func NewRevokeBreakGlassRequest(server string, install InInstall, body RevokeBreakGlassJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRevokeBreakGlassRequestWithBody(server, install, "application/json", bodyReader)
+}
+
+// NewRevokeBreakGlassRequestWithBody constructs an http.Request for the RevokeBreakGlass method, with any body, and a specified content type
+func NewRevokeBreakGlassRequestWithBody(server string, install InInstall, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/break-glass/revoke", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
 	if err != nil {
 		return nil, err
 	}
@@ -13936,6 +14349,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/audit (the `ListAudit` operationId).
 	ListAuditWithResponse(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*ListAuditResponse, error)
 
+	// ListBreakGlassWithResponse The requests to act under break-glass roles that are open, or ended in the last days.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/break-glass (the `ListBreakGlass` operationId).
+	ListBreakGlassWithResponse(ctx context.Context, params *ListBreakGlassParams, reqEditors ...RequestEditorFn) (*ListBreakGlassResponse, error)
+
 	// ListBuildsWithResponse performs a GET /v1/builds (the `ListBuilds` operationId) request.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -14040,6 +14460,34 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PATCH /v1/installs/{install} (the `UpdateInstall` operationId).
 	UpdateInstallWithResponse(ctx context.Context, install InInstall, body UpdateInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateInstallResponse, error)
+
+	// RequestBreakGlassWithBodyWithResponse Request to act under a break-glass role of the install until a time. The customer grants it, in the stack and on the runner. 409 already_requested while a request for the role is open.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/break-glass (the `RequestBreakGlass` operationId).
+	RequestBreakGlassWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RequestBreakGlassResponse, error)
+
+	// RequestBreakGlassWithResponse Request to act under a break-glass role of the install until a time. The customer grants it, in the stack and on the runner. 409 already_requested while a request for the role is open.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/break-glass (the `RequestBreakGlass` operationId).
+	RequestBreakGlassWithResponse(ctx context.Context, install InInstall, body RequestBreakGlassJSONRequestBody, reqEditors ...RequestEditorFn) (*RequestBreakGlassResponse, error)
+
+	// RevokeBreakGlassWithBodyWithResponse End the open request for a break-glass role. No job starts under it from now on. 404 when there is none.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/break-glass/revoke (the `RevokeBreakGlass` operationId).
+	RevokeBreakGlassWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RevokeBreakGlassResponse, error)
+
+	// RevokeBreakGlassWithResponse End the open request for a break-glass role. No job starts under it from now on. 404 when there is none.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/break-glass/revoke (the `RevokeBreakGlass` operationId).
+	RevokeBreakGlassWithResponse(ctx context.Context, install InInstall, body RevokeBreakGlassJSONRequestBody, reqEditors ...RequestEditorFn) (*RevokeBreakGlassResponse, error)
 
 	// AbandonStateWithBodyWithResponse A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
 	//
@@ -16545,6 +16993,54 @@ func (r ListAuditResponse) ContentType() string {
 	return ""
 }
 
+type ListBreakGlassResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BreakGlassList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListBreakGlassResponse) GetJSON200() *BreakGlassList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListBreakGlassResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListBreakGlassResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListBreakGlassResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListBreakGlassResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListBreakGlassResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListBuildsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -17149,6 +17645,102 @@ func (r UpdateInstallResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UpdateInstallResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RequestBreakGlassResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *BreakGlassRequest
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r RequestBreakGlassResponse) GetJSON201() *BreakGlassRequest {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RequestBreakGlassResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RequestBreakGlassResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RequestBreakGlassResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RequestBreakGlassResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RequestBreakGlassResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RevokeBreakGlassResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BreakGlassRequest
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RevokeBreakGlassResponse) GetJSON200() *BreakGlassRequest {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RevokeBreakGlassResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RevokeBreakGlassResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RevokeBreakGlassResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RevokeBreakGlassResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RevokeBreakGlassResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -20561,6 +21153,19 @@ func (c *ClientWithResponses) ListAuditWithResponse(ctx context.Context, params 
 	return ParseListAuditResponse(rsp)
 }
 
+// ListBreakGlassWithResponse The requests to act under break-glass roles that are open, or ended in the last days.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/break-glass (the `ListBreakGlass` operationId).
+func (c *ClientWithResponses) ListBreakGlassWithResponse(ctx context.Context, params *ListBreakGlassParams, reqEditors ...RequestEditorFn) (*ListBreakGlassResponse, error) {
+	rsp, err := c.ListBreakGlass(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBreakGlassResponse(rsp)
+}
+
 // ListBuildsWithResponse performs a GET /v1/builds (the `ListBuilds` operationId) request.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -20766,6 +21371,58 @@ func (c *ClientWithResponses) UpdateInstallWithResponse(ctx context.Context, ins
 		return nil, err
 	}
 	return ParseUpdateInstallResponse(rsp)
+}
+
+// RequestBreakGlassWithBodyWithResponse Request to act under a break-glass role of the install until a time. The customer grants it, in the stack and on the runner. 409 already_requested while a request for the role is open.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/break-glass (the `RequestBreakGlass` operationId).
+func (c *ClientWithResponses) RequestBreakGlassWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RequestBreakGlassResponse, error) {
+	rsp, err := c.RequestBreakGlassWithBody(ctx, install, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRequestBreakGlassResponse(rsp)
+}
+
+// RequestBreakGlassWithResponse Request to act under a break-glass role of the install until a time. The customer grants it, in the stack and on the runner. 409 already_requested while a request for the role is open.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/break-glass (the `RequestBreakGlass` operationId).
+func (c *ClientWithResponses) RequestBreakGlassWithResponse(ctx context.Context, install InInstall, body RequestBreakGlassJSONRequestBody, reqEditors ...RequestEditorFn) (*RequestBreakGlassResponse, error) {
+	rsp, err := c.RequestBreakGlass(ctx, install, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRequestBreakGlassResponse(rsp)
+}
+
+// RevokeBreakGlassWithBodyWithResponse End the open request for a break-glass role. No job starts under it from now on. 404 when there is none.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/break-glass/revoke (the `RevokeBreakGlass` operationId).
+func (c *ClientWithResponses) RevokeBreakGlassWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RevokeBreakGlassResponse, error) {
+	rsp, err := c.RevokeBreakGlassWithBody(ctx, install, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokeBreakGlassResponse(rsp)
+}
+
+// RevokeBreakGlassWithResponse End the open request for a break-glass role. No job starts under it from now on. 404 when there is none.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/break-glass/revoke (the `RevokeBreakGlass` operationId).
+func (c *ClientWithResponses) RevokeBreakGlassWithResponse(ctx context.Context, install InInstall, body RevokeBreakGlassJSONRequestBody, reqEditors ...RequestEditorFn) (*RevokeBreakGlassResponse, error) {
+	rsp, err := c.RevokeBreakGlass(ctx, install, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokeBreakGlassResponse(rsp)
 }
 
 // AbandonStateWithBodyWithResponse A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
@@ -23088,6 +23745,39 @@ func ParseListAuditResponse(rsp *http.Response) (*ListAuditResponse, error) {
 	return response, nil
 }
 
+// ParseListBreakGlassResponse parses an HTTP response from a ListBreakGlassWithResponse call
+func ParseListBreakGlassResponse(rsp *http.Response) (*ListBreakGlassResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListBreakGlassResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BreakGlassList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListBuildsResponse parses an HTTP response from a ListBuildsWithResponse call
 func ParseListBuildsResponse(rsp *http.Response) (*ListBuildsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -23492,6 +24182,72 @@ func ParseUpdateInstallResponse(rsp *http.Response) (*UpdateInstallResponse, err
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Install
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRequestBreakGlassResponse parses an HTTP response from a RequestBreakGlassWithResponse call
+func ParseRequestBreakGlassResponse(rsp *http.Response) (*RequestBreakGlassResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RequestBreakGlassResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest BreakGlassRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRevokeBreakGlassResponse parses an HTTP response from a RevokeBreakGlassWithResponse call
+func ParseRevokeBreakGlassResponse(rsp *http.Response) (*RevokeBreakGlassResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RevokeBreakGlassResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BreakGlassRequest
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

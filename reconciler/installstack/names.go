@@ -3,6 +3,7 @@ package installstack
 import (
 	"net/url"
 	"path"
+	"strings"
 )
 
 // RunnerRoleName returns the name of the role of the runner's machine on AWS, and of the resource with
@@ -31,3 +32,14 @@ func NestedFile(source string) string {
 	}
 	return "nested.yaml"
 }
+
+// maxAccountID is the maximum length of the name of a service account.
+const maxAccountID = 30
+
+// RoleAccountID returns the name of the service account of a role on GCP, by the id of the role.
+func RoleAccountID(install, role string) string {
+	return Fit(AccountIDPrefix(install)+"-"+strings.ToLower(role), maxAccountID, IsAccountID)
+}
+
+// IsAccountID reports whether the name of a service account may contain a character.
+func IsAccountID(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' }

@@ -65,6 +65,7 @@ func ReadRoles(app *appconfig.App, facts Facts) *Roles {
 	for i := range app.BreakGlass {
 		add(BreakGlass, &app.BreakGlass[i])
 	}
+	r.reader.identify(r.all)
 	r.err = r.problem()
 	return r
 }

@@ -30,6 +30,17 @@ func (r *reader) roles() []Role {
 	for i := range r.app.BreakGlass {
 		all = append(all, r.switched(r.role(BreakGlass, &r.app.BreakGlass[i]), &r.app.BreakGlass[i]))
 	}
+	r.identify(all)
+	for i, role := range all {
+		if slices.ContainsFunc(all[:i], func(other Role) bool { return other.Key == role.Key }) {
+			r.errorf(roleFile(role.Key), "rename one of them", "two roles have the name %s", quoted(role.Key))
+		}
+	}
+	return all
+}
+
+// identify sorts roles and gives them their ids, by which the stack names its parameters and resources.
+func (r *reader) identify(all []Role) {
 	slices.SortStableFunc(all, func(a, b Role) int {
 		return cmp.Or(cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), strings.Compare(a.Key, b.Key))
 	})
@@ -39,14 +50,10 @@ func (r *reader) roles() []Role {
 		if role.Kind != Custom && role.Kind != BreakGlass {
 			names[i] = string(role.Kind)
 		}
-		if i > 0 && slices.ContainsFunc(all[:i], func(other Role) bool { return other.Key == role.Key }) {
-			r.errorf(roleFile(role.Key), "rename one of them", "two roles have the name %s", quoted(role.Key))
-		}
 	}
 	for i, id := range IDs(names) {
 		all[i].ID = id
 	}
-	return all
 }
 
 // switched applies enabled_in_stack.

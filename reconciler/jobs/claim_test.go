@@ -45,5 +45,6 @@ func claim(t *testing.T, runner jobstest.Runner) string {
 	return strings.NewReplacer("@org_id", "'"+runner.Org+"'", "@runner_id", "'"+runner.Runner+"'",
 		"@limited::bool", "true",
 		"@allowed::text[]", "array['plan', 'apply']", "@components_limited::bool", "true", "@components::text[]",
-		"array['sandbox']", "@most", "4", "@offer_seconds::float8", "15").Replace(query)
+		"array['sandbox']", "@granted::text[]", "array['ins-%']",
+		"@need_grant::text[]", "array['%-repair']", "@most", "4", "@offer_seconds::float8", "15").Replace(query)
 }

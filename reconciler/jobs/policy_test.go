@@ -58,6 +58,18 @@ func TestAWaitingJobSaysWhy(t *testing.T) {
 			store.Job{Status: "queued", Kind: "plan", ComponentKind: "helm_chart"}, kinds,
 			"runner berlin accepts it as soon as it has capacity",
 		},
+		"a role without a grant": {
+			store.Job{Status: "queued", Kind: "action", Role: "ins-repair", BreakGlass: "ins-repair"},
+			with(`{"roles":{"granted":[{"role":"ins-*","until":"2026-03-01T11:59:59Z"}]}}`),
+			"it needs the role ins-repair, which the owner of runner berlin has not granted; the owner can, on the runner's " +
+				"machine: runnerd grants add ins-repair --for 2h",
+		},
+		"a role with a grant": {
+			store.Job{Status: "queued", Kind: "action", Role: "ins-repair", BreakGlass: "ins-repair"},
+			with(`{"roles":{"granted":[{"role":"ins-*","until":"2026-03-01T12:00:01Z"}]}}`),
+			"runner berlin accepts it as soon as it has capacity, while the break-glass role ins-repair is requested (nuon " +
+				"break-glass list)",
+		},
 		"no kind": {
 			store.Job{Status: "queued", Kind: "action"}, kinds, "runner berlin accepts it as soon as it has capacity",
 		},
@@ -153,6 +165,57 @@ func TestNothingIsOfferedThatTheRunnerFileForbids(t *testing.T) {
 		if diff := cmp.Diff(step.want, offered(step.policy)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.name, diff)
 		}
+	}
+}
+
+// TestAJobWaitsForAGrant checks that a job under a break-glass role is offered only while the role is requested and
+// granted, and a job under a role of the owner's list only while that is granted.
+func TestAJobWaitsForAGrant(t *testing.T) {
+	w := jobstest.New(t)
+	runner := w.Runner(t, runners.KindInstall)
+	install := w.InstallOf(t, w.Component(t, runner))
+	enqueue := func(kind, name string) {
+		w.Enqueue(t, runner, jobs.NewJob{Kind: "action", InstallID: install, Reason: name, Spec: api.JobSpec{
+			Kind: api.JobSpecKindAction, Role: api.OperationRole{Cloud: "aws", Name: name, Key: "key", Kind: kind}}})
+	}
+	offered := func(roles api.RunnerRoles) (many int) {
+		t.Helper()
+		offers, err := w.Jobs.Lease(t.Context(), runner.Caller,
+			api.LeaseRequest{Free: 9, WaitSeconds: -1, Policy: api.RunnerPolicy{Roles: roles}}, nil)
+		must(t, err)
+		return len(offers.Offers)
+	}
+	grant := func(role string, lasts time.Duration) []api.RunnerGrant {
+		return []api.RunnerGrant{{Role: role, Until: time.Now().Add(lasts)}}
+	}
+	enqueue("break_glass", "vendor/ins_1-repair")
+	if many := offered(api.RunnerRoles{Granted: grant("ins_1-repair", time.Hour)}); many != 0 {
+		t.Errorf("%d jobs without a request", many)
+	}
+	w.Exec(t, `insert into break_glass_requests (org_id, id, install_id, role, reason, requested_by, until)
+		values ($1, 'bgl_1', $2, 'key', 'r', 'vera', now() + interval '1 hour')`, w.Org.ID, install)
+	for name, roles := range map[string]api.RunnerRoles{
+		"without a grant": {}, "with the grant of another role": {Granted: grant("insx1-repair", time.Hour)},
+		"after the grant": {Granted: grant("ins_1-*", -time.Second)},
+	} {
+		if many := offered(roles); many != 0 {
+			t.Errorf("%d jobs %s", many, name)
+		}
+	}
+	w.Exec(t, "update break_glass_requests set until = now()")
+	if many := offered(api.RunnerRoles{Granted: grant("ins_1-*", time.Hour)}); many != 0 {
+		t.Errorf("%d jobs after the request", many)
+	}
+	w.Exec(t, "update break_glass_requests set until = now() + interval '1 hour'")
+	if many := offered(api.RunnerRoles{Granted: grant("ins_1-*", time.Hour)}); many != 1 {
+		t.Errorf("%d jobs with a request and a grant", many)
+	}
+	enqueue("custom", "ins_1-deploy")
+	if many := offered(api.RunnerRoles{BreakGlass: []string{"*-deploy"}}); many != 0 {
+		t.Errorf("%d jobs under a role of the owner's list", many)
+	}
+	if many := offered(api.RunnerRoles{BreakGlass: []string{"*_deploy"}}); many != 1 {
+		t.Errorf("%d jobs under a role that is not in the owner's list", many)
 	}
 }
 

@@ -64,7 +64,7 @@ func Waits(job store.Job, runner store.Runner, now time.Time) string {
 }
 
 func waitsInQueue(job store.Job, runner store.Runner, now time.Time) string {
-	forbidden := runners.ForbidReason(runner, job)
+	forbidden := runners.ForbidReason(runner, job, now)
 	switch {
 	case runner.KeyHash == nil && runner.RegisteredAt != nil:
 		return fmt.Sprintf("runner %[1]s was replaced, and the new machine has not registered yet; start it with its "+
@@ -79,6 +79,9 @@ func waitsInQueue(job store.Job, runner store.Runner, now time.Time) string {
 		return forbidden
 	case job.Waits != "":
 		return job.Waits
+	case job.BreakGlass != "":
+		return fmt.Sprintf("runner %s accepts it as soon as it has capacity, while the break-glass role %s is requested "+
+			"(nuon break-glass list)", runner.Name, job.BreakGlass)
 	}
 	return "runner " + runner.Name + " accepts it as soon as it has capacity"
 }

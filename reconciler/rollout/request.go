@@ -39,6 +39,7 @@ const (
 	CodeKeyUnknown       = "key_unknown"
 	CodeReadable         = "readable"
 	CodeApproveAll       = "approve_all"
+	CodeNoBreakGlass     = "no_break_glass"
 )
 
 // conflict returns the refusal of a request that the install's current state does not allow.

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 // roleOutputs are the outputs of a stack that name its roles.
@@ -46,19 +48,19 @@ func (s *snapshot) operationRole(op installstack.Operation) (role api.OperationR
 	if !s.hasRoles() {
 		return role, ""
 	}
-	if s.roles == nil {
-		s.roles = installstack.ReadRoles(s.config, s.stackFacts())
-	}
-	found, err := s.roles.For(op)
+	found, err := s.appRoles().For(op)
 	if err != nil {
 		return role, err.Error()
 	}
 	cloud := s.config.Cloud()
 	output, reported := s.reportedRole(roleOutputsOf[cloud], found)
 	switch {
+	case found.Kind == installstack.BreakGlass && !s.breakGlass[found.Key]:
+		return role, fmt.Sprintf("the %s runs under the break-glass role %s, which is not requested; request it: nuon "+
+			"break-glass request %s %s --reason TEXT --for 2h", op, found.Key, s.address(), found.Key)
 	case reported == "" && found.Kind == installstack.BreakGlass:
-		return role, fmt.Sprintf("the %s runs under the break-glass role %s, which the customer has not switched on", op,
-			found.Key)
+		return role, fmt.Sprintf("the %s runs under the break-glass role %s, which the customer has not switched on; what "+
+			"the customer does: nuon break-glass list %s", op, found.Key, s.address())
 	case reported == "":
 		return role, fmt.Sprintf("the %s runs under the role %s, which is switched off in the customer's stack; the "+
 			"customer switches it on there, and you set the outputs again: nuon installs stack set %s --file FILE", op,
@@ -72,6 +74,54 @@ func (s *snapshot) operationRole(op installstack.Operation) (role api.OperationR
 	}
 	return api.OperationRole{Cloud: cloud, Name: name, Key: found.Key, Kind: string(found.Kind),
 		Operation: string(op.Verb)}, ""
+}
+
+// appRoles returns the roles of the app.
+func (s *snapshot) appRoles() *installstack.Roles {
+	if s.roles == nil {
+		s.roles = installstack.ReadRoles(s.config, s.stackFacts())
+	}
+	return s.roles
+}
+
+// BreakGlassRoles returns the break-glass roles of the app of an install, or an *refusal.Error if there are none.
+func BreakGlassRoles(ctx context.Context, tx *store.Tx, install store.Install) ([]installstack.BreakGlassRole, error) {
+	all, err := loadReadOnly(ctx, tx, []store.Install{install})
+	if err != nil {
+		return nil, err
+	}
+	s := all[0]
+	if s.config == nil || len(s.config.BreakGlass) == 0 {
+		return nil, invalid(CodeNoBreakGlass, "Declare some in break_glass.toml, and release the app.",
+			"release %d of app %s has no break-glass roles", s.release.Number, s.app.Name)
+	}
+	if _, known := roleOutputsOf[s.config.Cloud()]; !known {
+		return nil, invalid(CodeNoBreakGlass, "Roles have an effect on AWS and GCP.",
+			"the runners of app %s do not act under roles", s.app.Name)
+	}
+	roles, err := s.appRoles().BreakGlass()
+	if err != nil {
+		return nil, invalid(CodeNoBreakGlass, "Fix the names in break_glass.toml, and release the app.",
+			"the break-glass roles of app %s cannot be read: %s", s.app.Name, err)
+	}
+	return roles, nil
+}
+
+// StackBreakGlass returns the ends of the break-glass roles that the customer's stack reported as switched on, by the
+// names of the roles.
+func StackBreakGlass(outputs map[string]json.RawMessage) map[string]string {
+	ends, reported := map[string]string{}, map[string]string{}
+	_ = json.Unmarshal(outputs["break_glass_until"], &reported) // another type is no end
+	for _, names := range roleOutputsOf {
+		byName := map[string]string{}
+		_ = json.Unmarshal(outputs[names.breakGlass], &byName) // the same
+		for name, role := range byName {
+			if role != "" {
+				ends[name] = reported[name]
+			}
+		}
+	}
+	return ends
 }
 
 // reportedRole returns what the stack reported about a role, and the name of the output.

@@ -54,7 +54,11 @@ func TestRolesOfJobs(t *testing.T) {
 		"a custom role that is off": {"aws", []string{"provision_iam_role_arn", arn("p")},
 			installstack.Operation{Component: "metrics", Verb: "deploy"}, "switched off in the customer's stack"},
 		"break glass": {"aws", []string{"provision_iam_role_arn", arn("p"), "break_glass_role_arns", `{}`},
+			installstack.Operation{Action: "repair", Verb: "trigger"}, "which is not requested; request it: nuon break-glass"},
+		"break glass that is requested": {"aws", []string{"provision_iam_role_arn", arn("p"), "break_glass_role_arns", `{}`},
 			installstack.Operation{Action: "repair", Verb: "trigger"}, "which the customer has not switched on"},
+		"break glass that is on": {"aws", []string{"break_glass_role_arns", `{"INSTALL-repair":` + arn("INSTALL-r") + `}`},
+			installstack.Operation{Action: "repair", Verb: "trigger"}, "INSTALL-r"},
 		"a service account": {"gcp", []string{"provision_sa_email", `"p@x.iam.gserviceaccount.com"`},
 			installstack.Operation{Component: "sandbox", Verb: "provision"}, "p@x.iam.gserviceaccount.com"},
 		"Azure": {"azure", []string{"provision_iam_role_arn", arn("p")},
@@ -62,6 +66,7 @@ func TestRolesOfJobs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := withRoles(c.cloud)
+			s.breakGlass = map[string]bool{s.install.ID + "-repair": strings.HasPrefix(name, "break glass that is ")}
 			for i := range c.stack {
 				c.stack[i] = strings.ReplaceAll(c.stack[i], "INSTALL", s.install.ID)
 			}

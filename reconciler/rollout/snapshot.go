@@ -43,7 +43,8 @@ type snapshot struct {
 	secrets       map[string]installsecrets.Report // what the runner reported of the customer's secrets
 	secretsDigest string                           // of what it was asked
 
-	roles *installstack.Roles // of the app; nil until a job needs one
+	roles      *installstack.Roles // of the app; nil until a job needs one
+	breakGlass map[string]bool     // the break-glass roles that are requested
 
 	stackRunning string              // version of the stack that has these outputs, as it was stated
 	stackNewest  stackversion.Newest // version of the stack that was rendered last
@@ -128,7 +129,7 @@ func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *ap
 		configTrace: part.configTrace, configAt: part.configAt, sources: part.sources, install: install,
 		components: map[string]*installComponent{}, rejections: map[string]map[string]store.Rejection{},
 		inputs: map[string]store.InstallInput{}, variables: map[string]store.AppVariable{}, controlKey: part.controlKey,
-		outputs: map[outputOwner][]store.Output{}, runs: map[string]actionRun{},
+		outputs: map[outputOwner][]store.Output{}, runs: map[string]actionRun{}, breakGlass: map[string]bool{},
 	}
 	if err := json.Unmarshal(install.Toggles, &s.toggles); err != nil {
 		return nil, fmt.Errorf("decode its toggles: %w", err)
@@ -173,8 +174,8 @@ type actionRun struct {
 	Status string `json:"status"`
 }
 
-// addValue adds an input, a variable, an output, the outputs of the stack, its newest version or the end of an action's
-// run.
+// addValue adds an input, a variable, an output, the outputs of the stack, its newest version, the end of an action's
+// run, a report of secrets or a request for a break-glass role.
 func (s *snapshot) addValue(v store.ValuesOfInstallsRow) error {
 	switch v.Scope {
 	case "stack":
@@ -187,6 +188,9 @@ func (s *snapshot) addValue(v store.ValuesOfInstallsRow) error {
 		return nil
 	case "secrets":
 		return s.addSecrets(v)
+	case "break_glass":
+		s.breakGlass[v.Owner] = true
+		return nil
 	case "variable":
 		return s.addVariable(v)
 	case "run":

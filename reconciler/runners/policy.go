@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/namepattern"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -17,6 +20,12 @@ var JobKinds = []string{"build", "sync", "plan", "apply", "action", "health", "s
 const (
 	maxKinds      = 32
 	maxPolicyText = 300
+)
+
+// maxRoles bounds each list of roles in it, and maxRoleName each name there, in runes.
+const (
+	maxRoles    = 200
+	maxRoleName = 128
 )
 
 // ReadPolicy reads what a runner's own file allows, as reported with each poll. The runner enforces
@@ -36,6 +45,7 @@ func ReadPolicy(request api.LeaseRequest) api.RunnerPolicy {
 	if p.ClusterExec != nil {
 		p.ClusterExec = printableAll(p.ClusterExec)
 	}
+	p.Roles = readRoles(p.Roles)
 	p.Reason, p.Window = Printable(p.Reason, maxPolicyText), Printable(p.Window, maxPolicyText)
 	p.Debug.TimeoutSeconds = max(p.Debug.TimeoutSeconds, 0)
 	p.Limits = api.RunnerLimits{
@@ -44,6 +54,62 @@ func ReadPolicy(request api.LeaseRequest) api.RunnerPolicy {
 	}
 	return p
 }
+
+// readRoles makes the names in the rules about roles printable.
+func readRoles(r api.RunnerRoles) api.RunnerRoles {
+	names := func(all []string) []string {
+		var made []string
+		for _, name := range all[:min(len(all), maxRoles)] {
+			made = append(made, Printable(name, maxRoleName))
+		}
+		return made
+	}
+	if r.Allow != nil {
+		allow := append([]string{}, names(*r.Allow)...)
+		r.Allow = &allow
+	}
+	r.BreakGlass = names(r.BreakGlass)
+	var granted []api.RunnerGrant
+	for _, g := range r.Granted[:min(len(r.Granted), maxRoles)] {
+		granted = append(granted, api.RunnerGrant{Role: Printable(g.Role, maxRoleName), Until: g.Until})
+	}
+	r.Granted = granted
+	return r
+}
+
+// GrantedUntil returns the end of the longest grant of a role that has not ended.
+func GrantedUntil(p api.RunnerPolicy, role string, now time.Time) (end time.Time, granted bool) {
+	for _, g := range p.Roles.Granted {
+		if g.Until.After(now) && g.Until.After(end) && namepattern.Match(g.Role, role) {
+			end, granted = g.Until, true
+		}
+	}
+	return end, granted
+}
+
+// needsGrant reports whether a job runs under a role that needs a grant of the runner's owner.
+func needsGrant(p api.RunnerPolicy, job store.Job) bool {
+	return job.BreakGlass != "" || slices.ContainsFunc(p.Roles.BreakGlass,
+		func(pattern string) bool { return job.Role != "" && namepattern.Match(pattern, job.Role) })
+}
+
+// GrantPatterns returns the roles that need a grant and those that have one, as patterns of LIKE.
+func GrantPatterns(p api.RunnerPolicy, now time.Time) (need, granted []string) {
+	need, granted = []string{}, []string{}
+	for _, pattern := range p.Roles.BreakGlass {
+		need = append(need, likePattern(pattern))
+	}
+	for _, g := range p.Roles.Granted {
+		if g.Until.After(now) {
+			granted = append(granted, likePattern(g.Role))
+		}
+	}
+	return need, granted
+}
+
+var inLike = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`, "*", "%")
+
+func likePattern(pattern string) string { return inLike.Replace(pattern) }
 
 // printableAll makes the first maxKinds of a runner's words printable.
 func printableAll(words []string) []string {
@@ -96,7 +162,7 @@ func ReportedPolicy(runner store.Runner) api.RunnerPolicy {
 
 // ForbidReason returns why a runner's file keeps a job waiting, as text that ends with who can change
 // it. It is empty if the file allows the job.
-func ForbidReason(runner store.Runner, job store.Job) string {
+func ForbidReason(runner store.Runner, job store.Job, now time.Time) string {
 	p := ReportedPolicy(runner)
 	because := ""
 	if p.Reason != "" {
@@ -119,6 +185,10 @@ func ForbidReason(runner store.Runner, job store.Job) string {
 			"runner %s does not take components of kind %s; the runner's owner can allow them in its runner file",
 			runner.Name, job.ComponentKind,
 		)
+	}
+	if _, granted := GrantedUntil(p, job.Role, now); needsGrant(p, job) && !granted {
+		return fmt.Sprintf("it needs the role %[2]s, which the owner of runner %[1]s has not granted; the owner can, on the "+
+			"runner's machine: runnerd grants add %[2]s --for 2h", runner.Name, job.Role)
 	}
 	return ""
 }

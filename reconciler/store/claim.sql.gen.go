@@ -382,18 +382,19 @@ func (q *Queries) UseClaim(ctx context.Context, orgID string, iD string) error {
 }
 
 const waitingClaims = `-- name: WaitingClaims :many
-select c.org_id, c.id, c.install_id, c.purpose, c.cloud, c.account, c.tenant, c.name, c.machine, c.recipient, c.token_hash, c.confirmed_by, c.confirmed_at, c.first_seen, c.last_seen, i.name as install from cloud_claims c join installs i on i.org_id = c.org_id and i.id = c.install_id
-where c.org_id = $1 and i.runner_id = $2 and c.confirmed_at is null order by c.last_seen desc, c.id
+select c.org_id, c.id, c.install_id, c.purpose, c.cloud, c.account, c.tenant, c.name, c.machine, c.recipient, c.token_hash, c.confirmed_by, c.confirmed_at, c.first_seen, c.last_seen, i.name as install, i.runner_id from cloud_claims c join installs i on i.org_id = c.org_id and i.id = c.install_id
+where c.org_id = $1 and i.runner_id = any($2::text[]) and c.confirmed_at is null order by c.last_seen desc, c.id
 `
 
 type WaitingClaimsRow struct {
 	CloudClaim CloudClaim
 	Install    string
+	RunnerID   string
 }
 
-// WaitingClaims are those of a runner's installs that wait for a person.
-func (q *Queries) WaitingClaims(ctx context.Context, orgID string, runnerID string) ([]WaitingClaimsRow, error) {
-	rows, err := q.db.Query(ctx, waitingClaims, orgID, runnerID)
+// WaitingClaims are those of the runners' installs that wait for a person.
+func (q *Queries) WaitingClaims(ctx context.Context, orgID string, runnerIds []string) ([]WaitingClaimsRow, error) {
+	rows, err := q.db.Query(ctx, waitingClaims, orgID, runnerIds)
 	if err != nil {
 		return nil, err
 	}
@@ -418,6 +419,7 @@ func (q *Queries) WaitingClaims(ctx context.Context, orgID string, runnerID stri
 			&i.CloudClaim.FirstSeen,
 			&i.CloudClaim.LastSeen,
 			&i.Install,
+			&i.RunnerID,
 		); err != nil {
 			return nil, err
 		}

@@ -189,7 +189,7 @@ func (q *Queries) AttemptToExpire(ctx context.Context, arg AttemptToExpireParams
 }
 
 const attemptsInHand = `-- name: AttemptsInHand :many
-select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hashes, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.ended_at, j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, coalesce(i.name, '')::text as install
+select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hashes, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.ended_at, j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.role, j.break_glass, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, coalesce(i.name, '')::text as install
 from attempts a
 join jobs j on j.org_id = a.org_id and j.id = a.job_id
 left join installs i on i.org_id = j.org_id and i.id = j.install_id
@@ -239,6 +239,8 @@ func (q *Queries) AttemptsInHand(ctx context.Context, orgID string, runnerID str
 			&i.Job.InstallID,
 			&i.Job.Spec,
 			&i.Job.Copies,
+			&i.Job.Role,
+			&i.Job.BreakGlass,
 			&i.Job.Attempt,
 			&i.Job.Reason,
 			&i.Job.Waits,
@@ -265,18 +267,21 @@ with oldest as (
     where j.org_id = $1 and j.runner_id = $2 and j.status = 'queued'
       and j.kind = any($3::text[]) and (not j.copies or 'sync' = any($3::text[]))
       and (not $4::bool or j.component_kind = '' or j.component_kind = any($5::text[]))
+      and (j.role like any(coalesce($6::text[], '{}')) or j.break_glass = '' and not j.role like any(coalesce($7::text[], '{}')))
+      and (j.break_glass = '' or exists (select from break_glass_requests b where b.org_id = j.org_id and b.install_id = j.install_id
+        and b.role = j.break_glass and b.revoked_at is null and b.until > now()))
     order by j.created_at, j.id
-    limit $6 for update skip locked
+    limit $8 for update skip locked
 ), offered as (
     update jobs j set status = 'offered', attempt = j.attempt + 1, waits = ''
     from oldest where j.org_id = $1 and j.id = oldest.id
     returning j.org_id, j.id, j.attempt, j.kind, j.component_kind, j.runner_id, j.created_at, j.copies
 ), made as (
     insert into attempts (org_id, job_id, number, runner_id, status, lease_until)
-    select org_id, id, attempt, runner_id, 'offered', now() + make_interval(secs => $7::float8) from offered
+    select org_id, id, attempt, runner_id, 'offered', now() + make_interval(secs => $9::float8) from offered
 ), watched as (
     insert into due (org_id, kind, id, at)
-    select org_id, 'attempt', id || '/' || attempt, now() + make_interval(secs => $7::float8) from offered
+    select org_id, 'attempt', id || '/' || attempt, now() + make_interval(secs => $9::float8) from offered
     on conflict (org_id, kind, id) do update set at = excluded.at
 )
 select id, attempt, kind, component_kind, copies from offered order by created_at, id
@@ -288,6 +293,8 @@ type ClaimJobsParams struct {
 	Allowed           []string
 	ComponentsLimited bool
 	Components        []string
+	Granted           []string
+	NeedGrant         []string
 	Most              int32
 	OfferSeconds      float64
 }
@@ -302,6 +309,8 @@ type ClaimJobsRow struct {
 
 // ClaimJobs offers a runner its oldest queued jobs: the attempts are made and put on the list of what is due in the one statement.
 // Two polls of one runner never claim the same job (skip locked). A plan that copies its artifact is offered only where syncs are allowed.
+// A job under a role that needs a grant of the runner's owner is offered only with one, and under a break-glass role only while it is
+// requested. The patterns are those of LIKE.
 // Its plan is pinned by a test.
 func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
 	rows, err := q.db.Query(ctx, claimJobs,
@@ -310,6 +319,8 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 		arg.Allowed,
 		arg.ComponentsLimited,
 		arg.Components,
+		arg.Granted,
+		arg.NeedGrant,
 		arg.Most,
 		arg.OfferSeconds,
 	)
@@ -566,7 +577,7 @@ func (q *Queries) InsertRunner(ctx context.Context, arg InsertRunnerParams) (Run
 }
 
 const jobWithRunner = `-- name: JobWithRunner :one
-select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at, now()::timestamptz as at
+select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.role, j.break_glass, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at, now()::timestamptz as at
 from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
 where j.org_id = $1 and j.id = $2
 `
@@ -594,6 +605,8 @@ func (q *Queries) JobWithRunner(ctx context.Context, orgID string, iD string) (J
 		&i.Job.InstallID,
 		&i.Job.Spec,
 		&i.Job.Copies,
+		&i.Job.Role,
+		&i.Job.BreakGlass,
 		&i.Job.Attempt,
 		&i.Job.Reason,
 		&i.Job.Waits,
@@ -652,7 +665,7 @@ func (q *Queries) LockInstallsInHand(ctx context.Context, orgID string, runnerID
 }
 
 const lockJob = `-- name: LockJob :one
-select org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, copies, attempt, reason, waits, cancel, result, error, created_at, ended_at from jobs where org_id = $1 and id = $2 for no key update
+select org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, copies, role, break_glass, attempt, reason, waits, cancel, result, error, created_at, ended_at from jobs where org_id = $1 and id = $2 for no key update
 `
 
 // LockJob leaves room for who only refers to the job: a log that is being kept.
@@ -673,6 +686,8 @@ func (q *Queries) LockJob(ctx context.Context, orgID string, iD string) (Job, er
 		&i.InstallID,
 		&i.Spec,
 		&i.Copies,
+		&i.Role,
+		&i.BreakGlass,
 		&i.Attempt,
 		&i.Reason,
 		&i.Waits,
@@ -762,7 +777,7 @@ const moveJob = `-- name: MoveJob :one
 update jobs set status = $1, waits = $2, error = $3, result = coalesce($4::jsonb, result),
     ended_at = case when $5::bool then now() else ended_at end
 where org_id = $6 and id = $7 and attempt = $8 and status = $9
-returning org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, copies, attempt, reason, waits, cancel, result, error, created_at, ended_at
+returning org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, copies, role, break_glass, attempt, reason, waits, cancel, result, error, created_at, ended_at
 `
 
 type MoveJobParams struct {
@@ -805,6 +820,8 @@ func (q *Queries) MoveJob(ctx context.Context, arg MoveJobParams) (Job, error) {
 		&i.InstallID,
 		&i.Spec,
 		&i.Copies,
+		&i.Role,
+		&i.BreakGlass,
 		&i.Attempt,
 		&i.Reason,
 		&i.Waits,
@@ -1060,7 +1077,7 @@ func (q *Queries) TakeChallenge(ctx context.Context, orgID string, hash []byte) 
 }
 
 const tellJobEnd = `-- name: TellJobEnd :one
-update jobs set result = $1 where org_id = $2 and id = $3 and status = 'cancelled' and result is null returning org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, copies, attempt, reason, waits, cancel, result, error, created_at, ended_at
+update jobs set result = $1 where org_id = $2 and id = $3 and status = 'cancelled' and result is null returning org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, copies, role, break_glass, attempt, reason, waits, cancel, result, error, created_at, ended_at
 `
 
 // TellJobEnd writes the result of a job that was cancelled before anybody had it, once.
@@ -1081,6 +1098,8 @@ func (q *Queries) TellJobEnd(ctx context.Context, result json.RawMessage, orgID 
 		&i.InstallID,
 		&i.Spec,
 		&i.Copies,
+		&i.Role,
+		&i.BreakGlass,
 		&i.Attempt,
 		&i.Reason,
 		&i.Waits,

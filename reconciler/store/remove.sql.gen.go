@@ -223,7 +223,7 @@ func (q *Queries) OpenJobsOfApp(ctx context.Context, orgID string, appID string)
 }
 
 const openJobsOfInstall = `-- name: OpenJobsOfInstall :many
-select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.name as runner from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
+select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.role, j.break_glass, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.name as runner from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
 where j.org_id = $1 and j.install_id = $2::text and j.ended_at is null order by j.created_at, j.id
 `
 
@@ -256,6 +256,8 @@ func (q *Queries) OpenJobsOfInstall(ctx context.Context, orgID string, installID
 			&i.Job.InstallID,
 			&i.Job.Spec,
 			&i.Job.Copies,
+			&i.Job.Role,
+			&i.Job.BreakGlass,
 			&i.Job.Attempt,
 			&i.Job.Reason,
 			&i.Job.Waits,

@@ -1092,6 +1092,9 @@ cross join lateral (
 union all
 select c.install_id, 'secrets', '', c.digest, c.secrets, null, '' from install_secrets c
 where c.org_id = $1 and c.install_id = any($2::text[])
+union all
+select b.install_id, 'break_glass', b.role, '', 'null', null, '' from break_glass_requests b
+where b.org_id = $1 and b.install_id = any($2::text[]) and b.revoked_at is null and b.until > now()
 order by 1, 2, 3, 4
 `
 
@@ -1107,8 +1110,8 @@ type ValuesOfInstallsRow struct {
 
 // ValuesOfInstalls are the inputs of installs (scope input), the variables of their app (scope variable), their outputs, how the latest run of
 // each action ended (scope run), the newest version of the outputs of their stack, as one value with the version of the stack that has them as
-// its name (scope stack), the newest version of the stack (scope stack_version), and what its runner reported of the customer's secrets, with
-// the digest of what it was asked as the name (scope secrets).
+// its name (scope stack), the newest version of the stack (scope stack_version), what its runner reported of the customer's secrets, with
+// the digest of what it was asked as the name (scope secrets), and the open requests for break-glass roles (scope break_glass).
 func (q *Queries) ValuesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]ValuesOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, valuesOfInstalls, orgID, installIds)
 	if err != nil {

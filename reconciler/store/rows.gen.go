@@ -111,6 +111,19 @@ type AuditEvent struct {
 	Detail  json.RawMessage
 }
 
+type BreakGlassRequest struct {
+	OrgID       string
+	ID          string
+	InstallID   string
+	Role        string
+	Reason      string
+	RequestedBy string
+	CreatedAt   time.Time
+	Until       time.Time
+	RevokedAt   *time.Time
+	RevokedBy   string
+}
+
 type Build struct {
 	OrgID          string
 	ID             string
@@ -314,6 +327,8 @@ type Job struct {
 	InstallID     *string
 	Spec          json.RawMessage
 	Copies        bool
+	Role          string
+	BreakGlass    string
 	Attempt       int32
 	Reason        string
 	Waits         string

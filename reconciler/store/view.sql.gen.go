@@ -1455,7 +1455,7 @@ func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]V
 }
 
 const viewJobs = `-- name: ViewJobs :many
-select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
+select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.role, j.break_glass, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
 where j.org_id = $1 and j.id = any($2::text[])
 `
 
@@ -1487,6 +1487,8 @@ func (q *Queries) ViewJobs(ctx context.Context, orgID string, ids []string) ([]V
 			&i.Job.InstallID,
 			&i.Job.Spec,
 			&i.Job.Copies,
+			&i.Job.Role,
+			&i.Job.BreakGlass,
 			&i.Job.Attempt,
 			&i.Job.Reason,
 			&i.Job.Waits,

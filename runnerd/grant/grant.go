@@ -1,7 +1,7 @@
 // Package grant stores what the owner of a runner granted on the runner itself: break-glass roles, each until a time.
 // The runner refuses a break-glass role without a grant, and after its end, also if the control plane names it. The
-// commands of the owner write it, and job processes read it each time that they need credentials. It is stored in the
-// runner's directory and never sent.
+// commands of the owner write it, and job processes read it each time that they need credentials. The runner reports
+// the names and ends of grants, so that jobs wait for them.
 package grant
 
 import (
@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
+	"github.com/nuon-toolkit/nuon/pkg/namepattern"
 	"github.com/nuon-toolkit/nuon/runnerd/audit"
-	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
@@ -101,7 +101,7 @@ func change(ctx context.Context, dir string, event audit.Event, by func([]Grant)
 // Until returns the end of the longest grant of a role that has not ended.
 func Until(all []Grant, role string, now time.Time) (end time.Time, granted bool) {
 	for _, g := range all {
-		if g.Until.After(now) && g.Until.After(end) && policy.MatchName(g.Role, role) {
+		if g.Until.After(now) && g.Until.After(end) && namepattern.Match(g.Role, role) {
 			end, granted = g.Until, true
 		}
 	}

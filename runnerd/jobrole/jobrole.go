@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/namepattern"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/runnerd/audit"
 	"github.com/nuon-toolkit/nuon/runnerd/cloud/aws"
@@ -151,7 +152,7 @@ func (s *Session) granted() (until time.Time, err error) {
 		return until, nil
 	}
 	for _, g := range all {
-		if policy.MatchName(g.Role, name) {
+		if namepattern.Match(g.Role, name) {
 			return until, fmt.Errorf("the owner's grant of the break-glass role %s ended at %s; the owner can grant it again: "+
 				"runnerd grants add %s --for 2h", name, g.Until.UTC().Format(time.RFC3339), name)
 		}

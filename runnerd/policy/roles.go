@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/namepattern"
 )
 
 // breakGlass is the kind of role that needs a grant of the owner.
@@ -55,27 +56,6 @@ func (r Roles) rules() api.RunnerRoles {
 		rules.Allow = &allow
 	}
 	return rules
-}
-
-// MatchName reports whether a name matches a pattern, in which * stands for any text.
-func MatchName(pattern, name string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == name
-	}
-	first, last := parts[0], parts[len(parts)-1]
-	if len(name) < len(first)+len(last) || !strings.HasPrefix(name, first) || !strings.HasSuffix(name, last) {
-		return false
-	}
-	name = name[len(first) : len(name)-len(last)]
-	for _, part := range parts[1 : len(parts)-1] {
-		_, rest, found := strings.Cut(name, part)
-		if !found {
-			return false
-		}
-		name = rest
-	}
-	return true
 }
 
 // RoleName returns the name by which rules and grants know a role of a job: without a path, or the email of a service
@@ -135,7 +115,7 @@ func (r Rule) CheckRole(spec api.JobSpec) error {
 	if r.Roles.Allow != nil {
 		allowed = *r.Roles.Allow
 	}
-	matches := func(pattern string) bool { return MatchName(pattern, name) }
+	matches := func(pattern string) bool { return namepattern.Match(pattern, name) }
 	if len(role.Name) > 512 || strings.ContainsAny(role.Name, ": ") || !slices.ContainsFunc(allowed, matches) {
 		return fmt.Errorf("this runner does not assume the role %.80q: it assumes only %s; its owner decides that, with "+
 			"allow under [roles] in the runner file", name, strings.Join(allowed, ", "))
@@ -148,7 +128,7 @@ func (r Rule) CheckRole(spec api.JobSpec) error {
 func (r Rule) NeedsGrant(role api.OperationRole) bool {
 	name := RoleName(role)
 	return role.Kind == breakGlass ||
-		slices.ContainsFunc(r.Roles.BreakGlass, func(pattern string) bool { return MatchName(pattern, name) })
+		slices.ContainsFunc(r.Roles.BreakGlass, func(pattern string) bool { return namepattern.Match(pattern, name) })
 }
 
 // ownRoles returns patterns of the names that the roles of an install's stack have: they start with the id of the

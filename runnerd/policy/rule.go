@@ -245,6 +245,9 @@ func (r Rule) roleLine() string {
 	if r.Roles.ReadOnlyPlans {
 		line += "; plans read only"
 	}
+	for _, g := range r.Roles.Granted {
+		line += "; granted: " + g.Role + " until " + g.Until.UTC().Format(time.RFC3339)
+	}
 	return line
 }
 

@@ -9,7 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
+	"github.com/nuon-toolkit/nuon/runnerd/grant"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 )
 
@@ -51,6 +53,15 @@ func (r *rules) read() policy.Rule {
 	rule := r.watched.Reload(time.Now()).PausedIn(r.options.Dir)
 	rule.Install = r.options.Install
 	rule.Roles.BreakGlass = slices.Concat(rule.Roles.BreakGlass, r.options.BreakGlass)
+	all, err := grant.List(r.options.Dir)
+	if err != nil {
+		r.log.Warn("jobs under break-glass roles wait", "error", err)
+	}
+	for _, g := range all {
+		if g.Until.After(time.Now()) {
+			rule.Roles.Granted = append(rule.Roles.Granted, api.RunnerGrant{Role: g.Role, Until: g.Until})
+		}
+	}
 	return rule
 }
 

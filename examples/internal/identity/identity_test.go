@@ -34,7 +34,21 @@ var app = fstest.MapFS{
 	"stack.toml": {Data: []byte("type = \"aws-cloudformation\"\nname = \"cloud-{{.nuon.install.id}}\"\n" +
 		"description = \"Lets the runner in\"\nvpc_nested_template_url = \"https://templates.example.com/vpc.yaml\"\n" +
 		"runner_nested_template_url = \"https://templates.example.com/runner.yaml\"\n")},
+	"permissions/provision.toml":   {Data: []byte(role("provision"))},
+	"permissions/maintenance.toml": {Data: []byte(role("maintenance"))},
+	"permissions/deprovision.toml": {Data: []byte(role("deprovision"))},
+	"break_glass.toml": {Data: []byte("[[role]]\nname = \"{{.nuon.install.id}}-repair\"\ndescription = \"Repairs\"\n" +
+		"[[role.policies]]\nmanaged_policy_name = \"ReadOnlyAccess\"\n")},
+	"actions/repair.toml": {Data: []byte("name = \"repair\"\nbreak_glass_role = \"{{.nuon.install.id}}-repair\"\n" +
+		"[[triggers]]\ntype = \"manual\"\n[[steps]]\nname = \"repair\"\n" +
+		"inline_contents = \"#!/bin/sh\\ntest -n \\\"$AWS_CONTAINER_AUTHORIZATION_TOKEN\\\"\"\n")},
 	"modules/base/main.tf": {Data: []byte("variable \"vpc\" {}\noutput \"vpc\" {\n  value = var.vpc\n}\n")},
+}
+
+// role returns a standing role.
+func role(kind string) string {
+	return "type = \"" + kind + "\"\nname = \"{{.nuon.install.id}}-" + kind + "\"\ndescription = \"" + kind + "\"\n" +
+		"[[policies]]\nmanaged_policy_name = \"ReadOnlyAccess\"\n"
 }
 
 // world is a fleet beside a simulated cloud.
@@ -125,10 +139,10 @@ func (w *world) create(template []byte, id, name, status string) *account.Stack 
 	return s
 }
 
-// start starts the machine of a stack.
-func (w *world) start(s *account.Stack) {
+// start starts the machine of a stack, and returns its disk.
+func (w *world) start(s *account.Stack) (dir string) {
 	w.Helper()
-	dir := w.TempDir()
+	dir = w.TempDir()
 	log, err := os.Create(filepath.Join(dir, "runnerd.log"))
 	w.Must(err)
 	w.Cleanup(func() { _ = log.Close() })
@@ -143,6 +157,7 @@ func (w *world) start(s *account.Stack) {
 			w.Logf("runnerd:\n%s", raw)
 		}
 	})
+	return dir
 }
 
 // runner returns a runner.
@@ -179,21 +194,23 @@ func TestStackToRunner(t *testing.T) {
 
 	w.Nuon("installs", "create", "named", "--app", "cloud", "--runner", "named", "--account", "aws.account_id="+customer,
 		"--account", "aws.region=eu-central-1")
-	stack := w.create(w.linked("named"), customer, "named", "SUCCESS")
+	template := w.linked("named")
+	stack := w.create(template, customer, "named", "SUCCESS")
 	got, last := w.outputs("named")
 	if !strings.HasPrefix(got["vpc_id"], `"vpc-`) || got["version of the stack"] != "1" || last == nil ||
 		last.Status != "accepted" {
 		t.Errorf("outputs %v, last report %+v", got, last)
 	}
-	w.start(stack)
+	named := w.start(stack)
 	w.untilRegistered("named")
 	if r := w.runner("named"); r.Identity == nil || r.Identity.Account != customer ||
 		r.Identity.Machine != "i-0123456789abcdef0" {
 		t.Errorf("the runner is %+v", r)
 	}
+	w.breakGlass("named", named, stack, template)
 
 	w.Nuon("installs", "create", "first", "--app", "cloud", "--runner", "first")
-	template := w.rendered("first")
+	template = w.rendered("first")
 	stack = w.create(template, customer, "first", "SUCCESS")
 	if _, last = w.outputs("first"); last == nil || last.Status != "waiting" {
 		t.Errorf("the last report is %+v", last)

@@ -123,6 +123,10 @@ func changes(w *world) map[string]changed {
 				o.add("phone_homes", "install_id", o.ids["install"], "request_id", "request-1", "kind", "create", "status",
 					"accepted", "stack_id", "arn", "stack_version", "1", "subject", `{"cloud": "aws"}`, "outputs", "{}")
 			}},
+		"requestBreakGlass": {path: install + "/break-glass", action: "break_glass.request",
+			body: map[string]any{"role": "repair", "reason": "INC-7", "seconds": 3600}, before: func() { withBreakGlass(w) }},
+		"revokeBreakGlass": {path: install + "/break-glass/revoke", action: "break_glass.revoke",
+			body: map[string]any{"role": o.mark + "-repair"}},
 		"restoreState": {
 			path: state + "/states/2/restore", body: map[string]any{"reason": "it was right"}, action: "state.restore",
 		},

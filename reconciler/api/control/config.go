@@ -114,6 +114,9 @@ func viewConfig(version int, config *appconfig.App) api.AppConfig {
 			Toggleable: c.Toggleable, Enabled: !c.Toggleable || c.DefaultEnabled,
 		})
 	}
+	for i := range config.BreakGlass {
+		out.BreakGlass = append(out.BreakGlass, config.BreakGlass[i].Name)
+	}
 	slices.SortFunc(out.Actions, func(a, b api.DeclaredAction) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }

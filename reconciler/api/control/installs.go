@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/breakglass"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
@@ -492,9 +493,19 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 	if status.Newest > 0 {
 		out.Stack = status
 	}
+	requests, err := breakglass.List(ctx, tx, breakglass.Filter{Install: row.ID, Most: maxBreakGlass})
+	if err != nil {
+		return api.Install{}, err
+	}
+	if len(requests) > 0 {
+		out.BreakGlass = requests
+	}
 	out.Components, err = viewInstallComponents(ctx, tx, row.ID, view)
 	return out, err
 }
+
+// maxBreakGlass bounds the requests for break-glass roles that an install shows.
+const maxBreakGlass = 100
 
 // pendingSettings returns the looser settings of an install that wait for an approver.
 func pendingSettings(view rollout.View) (api.PendingSettings, error) {

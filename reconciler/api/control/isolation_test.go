@@ -42,6 +42,8 @@ func bodies(of *tenant) map[string]any {
 		"replaceRunner":      map[string]any{"reason": "stolen"},
 		"confirmRunner":      map[string]any{"claim": "clm_1"},
 		"forgetStack":        map[string]any{"reason": "stolen"},
+		"requestBreakGlass":  map[string]any{"role": of.mark + "-repair", "reason": "stolen", "seconds": 3600},
+		"revokeBreakGlass":   map[string]any{"role": of.mark + "-repair"},
 		"restoreState":       map[string]any{"reason": "stolen"},
 		"dismissState":       map[string]any{"reason": "stolen"},
 		"abandonState":       map[string]any{"reason": "stolen"},

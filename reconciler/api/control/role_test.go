@@ -24,7 +24,7 @@ var needs = map[string]string{
 	"getWebhook": "viewer", "rotateWebhook": "admin", "getPlan": "viewer",
 	"renderTexts": "viewer", "getStackOutputs": "viewer", "listStackOutputVersions": "viewer",
 	"getStackVersion": "viewer", "listStackVersions": "viewer", "listInstallSecrets": "viewer",
-	"listAppVariables": "viewer",
+	"listAppVariables": "viewer", "listBreakGlass": "viewer",
 
 	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci", "createModuleRefresh": "ci",
 	"cancelModuleRefresh":  "ci",
@@ -32,8 +32,8 @@ var needs = map[string]string{
 
 	"previewInstall": "operator", "pinInstall": "operator", "unpinInstall": "operator", "retryStep": "operator",
 	"skipStep": "operator", "renderStack": "operator", "setStackOutputs": "operator", "checkInstallSecrets": "operator",
-	"changeAppVariables": "operator",
-	"getRunnerLogs":      "operator", "createInstall": "operator", "updateInstall": "operator",
+	"changeAppVariables": "operator", "requestBreakGlass": "operator", "revokeBreakGlass": "operator",
+	"getRunnerLogs": "operator", "createInstall": "operator", "updateInstall": "operator",
 	"createLogRequest": "operator", "cancelJob": "operator",
 	"createWorkflow": "operator", "cancelWorkflow": "operator", "revokeWorkflowRule": "operator",
 	"restoreState": "operator", "dismissState": "operator", "freeStateLock": "operator",

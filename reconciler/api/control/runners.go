@@ -24,7 +24,15 @@ func (s *Server) ListRunners(ctx context.Context, r ListRunnersRequestObject) (L
 		most := page(r.Params.Limit)
 		rows, err := tx.ViewRunners(ctx, tx.Org, r.Params.Cursor, most)
 		rows, list.Next = paged(rows, most, func(r store.Runner) string { return r.Name })
-		list.Items = each(rows, func(r store.Runner) api.Runner { return viewRunner(tx, r) })
+		if err != nil {
+			return err
+		}
+		claims, err := waitingClaims(ctx, tx, each(rows, func(r store.Runner) string { return r.ID })...)
+		list.Items = each(rows, func(r store.Runner) api.Runner {
+			view := viewRunner(tx, r)
+			view.Claims = claims[r.ID]
+			return view
+		})
 		return err
 	})
 	return ListRunners200JSONResponse(list), err
@@ -42,13 +50,21 @@ func (s *Server) GetRunner(ctx context.Context, r GetRunnerRequestObject) (GetRu
 		if view.Attempts, err = jobs.RunnerAttempts(ctx, tx, row.ID); err != nil {
 			return err
 		}
-		claims, err := tx.WaitingClaims(ctx, tx.Org, row.ID)
-		view.Claims = each(claims, func(c store.WaitingClaimsRow) api.CloudClaim {
-			return cloudclaim.View(c.CloudClaim, c.Install)
-		})
+		claims, err := waitingClaims(ctx, tx, row.ID)
+		view.Claims = claims[row.ID]
 		return err
 	})
 	return GetRunner200JSONResponse(view), err
+}
+
+// waitingClaims returns who waits for a confirmation, by the id of the runner.
+func waitingClaims(ctx context.Context, tx *store.Tx, runners ...string) (map[string][]api.CloudClaim, error) {
+	rows, err := tx.WaitingClaims(ctx, tx.Org, runners)
+	claims := map[string][]api.CloudClaim{}
+	for _, row := range rows {
+		claims[row.RunnerID] = append(claims[row.RunnerID], cloudclaim.View(row.CloudClaim, row.Install))
+	}
+	return claims, err
 }
 
 // CreateRunner implements POST /v1/runners.
@@ -140,7 +156,7 @@ func (s *Server) ConfirmRunner(ctx context.Context, r ConfirmRunnerRequestObject
 		if err != nil {
 			return err
 		}
-		waiting, err := tx.WaitingClaims(ctx, tx.Org, row.ID)
+		waiting, err := tx.WaitingClaims(ctx, tx.Org, []string{row.ID})
 		if err != nil {
 			return err
 		}

@@ -155,6 +155,8 @@ func (o *tenant) fillInstall() {
 	o.add("stack_versions", "install_id", o.ids["install"], "version", 1, "digest", "sha256:"+m+"-stack", "cloud", "aws",
 		"name", m+"-stack", "region", "", "files", `[{"name": "`+m+`.json", "content": "{}"}]`, "findings", `[]`,
 		"release", 1)
+	o.add("break_glass_requests", "id", o.make("break_glass", "bgl"), "install_id", o.ids["install"], "role",
+		m+"-repair", "reason", m+" is locked out", "requested_by", m, "until", "2100-01-01T00:00:00Z")
 	o.add("install_components", "id", o.make("install_component", "ico"), "install_id", o.ids["install"],
 		"component_id", o.ids["component"],
 		"name", m+"-web", "desired_digest", "sha256:"+m+"-want", "desired_reason", m+" build 1 is new")

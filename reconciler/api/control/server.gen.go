@@ -92,6 +92,9 @@ type ServerInterface interface {
 	// ListAudit List who changed what, newest first.
 	// (GET /v1/audit)
 	ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams)
+	// ListBreakGlass The requests to act under break-glass roles that are open, or ended in the last days.
+	// (GET /v1/break-glass)
+	ListBreakGlass(w http.ResponseWriter, r *http.Request, params ListBreakGlassParams)
 
 	// (GET /v1/builds)
 	ListBuilds(w http.ResponseWriter, r *http.Request, params ListBuildsParams)
@@ -131,6 +134,12 @@ type ServerInterface interface {
 	// UpdateInstall Change inputs, the approval rule or allow_destroy. Fields that are left out keep their values.
 	// (PATCH /v1/installs/{install})
 	UpdateInstall(w http.ResponseWriter, r *http.Request, install InInstall)
+	// RequestBreakGlass Request to act under a break-glass role of the install until a time. The customer grants it, in the stack and on the runner. 409 already_requested while a request for the role is open.
+	// (POST /v1/installs/{install}/break-glass)
+	RequestBreakGlass(w http.ResponseWriter, r *http.Request, install InInstall)
+	// RevokeBreakGlass End the open request for a break-glass role. No job starts under it from now on. 404 when there is none.
+	// (POST /v1/installs/{install}/break-glass/revoke)
+	RevokeBreakGlass(w http.ResponseWriter, r *http.Request, install InInstall)
 	// AbandonState A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
 	// (POST /v1/installs/{install}/components/{component}/abandon)
 	AbandonState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent)
@@ -1281,6 +1290,78 @@ func (siw *ServerInterfaceWrapper) ListAudit(w http.ResponseWriter, r *http.Requ
 	handler.ServeHTTP(w, r)
 }
 
+// ListBreakGlass operation middleware
+func (siw *ServerInterfaceWrapper) ListBreakGlass(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListBreakGlassParams
+
+	// ------------- Optional query parameter "install" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "install", r.URL.Query(), &params.Install, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "install"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "all" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "all", r.URL.Query(), &params.All, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "all"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "all", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListBreakGlass(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListBuilds operation middleware
 func (siw *ServerInterfaceWrapper) ListBuilds(w http.ResponseWriter, r *http.Request) {
 
@@ -1744,6 +1825,58 @@ func (siw *ServerInterfaceWrapper) UpdateInstall(w http.ResponseWriter, r *http.
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.UpdateInstall(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RequestBreakGlass operation middleware
+func (siw *ServerInterfaceWrapper) RequestBreakGlass(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RequestBreakGlass(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RevokeBreakGlass operation middleware
+func (siw *ServerInterfaceWrapper) RevokeBreakGlass(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RevokeBreakGlass(w, r, install)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3821,6 +3954,9 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/rendered", wrapper.RenderTexts)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/secrets", wrapper.ListInstallSecrets)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/secrets", wrapper.CheckInstallSecrets)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/break-glass", wrapper.RequestBreakGlass)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/break-glass/revoke", wrapper.RevokeBreakGlass)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/break-glass", wrapper.ListBreakGlass)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/log-requests", wrapper.CreateLogRequest)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.GetStackOutputs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.SetStackOutputs)
@@ -4817,6 +4953,45 @@ func (response ListAuditdefaultApplicationProblemPlusJSONResponse) VisitListAudi
 	return err
 }
 
+type ListBreakGlassRequestObject struct {
+	Params ListBreakGlassParams
+}
+
+type ListBreakGlassResponseObject interface {
+	VisitListBreakGlassResponse(w http.ResponseWriter) error
+}
+
+type ListBreakGlass200JSONResponse BreakGlassList
+
+func (response ListBreakGlass200JSONResponse) VisitListBreakGlassResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBreakGlassdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListBreakGlassdefaultApplicationProblemPlusJSONResponse) VisitListBreakGlassResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListBuildsRequestObject struct {
 	Params ListBuildsParams
 }
@@ -5305,6 +5480,86 @@ type UpdateInstalldefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response UpdateInstalldefaultApplicationProblemPlusJSONResponse) VisitUpdateInstallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RequestBreakGlassRequestObject struct {
+	Install InInstall `json:"install"`
+	Body    *RequestBreakGlassJSONRequestBody
+}
+
+type RequestBreakGlassResponseObject interface {
+	VisitRequestBreakGlassResponse(w http.ResponseWriter) error
+}
+
+type RequestBreakGlass201JSONResponse BreakGlassRequest
+
+func (response RequestBreakGlass201JSONResponse) VisitRequestBreakGlassResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RequestBreakGlassdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RequestBreakGlassdefaultApplicationProblemPlusJSONResponse) VisitRequestBreakGlassResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeBreakGlassRequestObject struct {
+	Install InInstall `json:"install"`
+	Body    *RevokeBreakGlassJSONRequestBody
+}
+
+type RevokeBreakGlassResponseObject interface {
+	VisitRevokeBreakGlassResponse(w http.ResponseWriter) error
+}
+
+type RevokeBreakGlass200JSONResponse BreakGlassRequest
+
+func (response RevokeBreakGlass200JSONResponse) VisitRevokeBreakGlassResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeBreakGlassdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RevokeBreakGlassdefaultApplicationProblemPlusJSONResponse) VisitRevokeBreakGlassResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -7666,6 +7921,9 @@ type StrictServerInterface interface {
 	// ListAudit List who changed what, newest first.
 	// (GET /v1/audit)
 	ListAudit(ctx context.Context, request ListAuditRequestObject) (ListAuditResponseObject, error)
+	// ListBreakGlass The requests to act under break-glass roles that are open, or ended in the last days.
+	// (GET /v1/break-glass)
+	ListBreakGlass(ctx context.Context, request ListBreakGlassRequestObject) (ListBreakGlassResponseObject, error)
 
 	// (GET /v1/builds)
 	ListBuilds(ctx context.Context, request ListBuildsRequestObject) (ListBuildsResponseObject, error)
@@ -7705,6 +7963,12 @@ type StrictServerInterface interface {
 	// UpdateInstall Change inputs, the approval rule or allow_destroy. Fields that are left out keep their values.
 	// (PATCH /v1/installs/{install})
 	UpdateInstall(ctx context.Context, request UpdateInstallRequestObject) (UpdateInstallResponseObject, error)
+	// RequestBreakGlass Request to act under a break-glass role of the install until a time. The customer grants it, in the stack and on the runner. 409 already_requested while a request for the role is open.
+	// (POST /v1/installs/{install}/break-glass)
+	RequestBreakGlass(ctx context.Context, request RequestBreakGlassRequestObject) (RequestBreakGlassResponseObject, error)
+	// RevokeBreakGlass End the open request for a break-glass role. No job starts under it from now on. 404 when there is none.
+	// (POST /v1/installs/{install}/break-glass/revoke)
+	RevokeBreakGlass(ctx context.Context, request RevokeBreakGlassRequestObject) (RevokeBreakGlassResponseObject, error)
 	// AbandonState A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
 	// (POST /v1/installs/{install}/components/{component}/abandon)
 	AbandonState(ctx context.Context, request AbandonStateRequestObject) (AbandonStateResponseObject, error)
@@ -8584,6 +8848,32 @@ func (sh *strictHandler) ListAudit(w http.ResponseWriter, r *http.Request, param
 	}
 }
 
+// ListBreakGlass operation middleware
+func (sh *strictHandler) ListBreakGlass(w http.ResponseWriter, r *http.Request, params ListBreakGlassParams) {
+	var request ListBreakGlassRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListBreakGlass(ctx, request.(ListBreakGlassRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListBreakGlass")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListBreakGlassResponseObject); ok {
+		if err := validResponse.VisitListBreakGlassResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListBuilds operation middleware
 func (sh *strictHandler) ListBuilds(w http.ResponseWriter, r *http.Request, params ListBuildsParams) {
 	var request ListBuildsRequestObject
@@ -8941,6 +9231,72 @@ func (sh *strictHandler) UpdateInstall(w http.ResponseWriter, r *http.Request, i
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(UpdateInstallResponseObject); ok {
 		if err := validResponse.VisitUpdateInstallResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RequestBreakGlass operation middleware
+func (sh *strictHandler) RequestBreakGlass(w http.ResponseWriter, r *http.Request, install InInstall) {
+	var request RequestBreakGlassRequestObject
+
+	request.Install = install
+
+	var body RequestBreakGlassJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RequestBreakGlass(ctx, request.(RequestBreakGlassRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RequestBreakGlass")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RequestBreakGlassResponseObject); ok {
+		if err := validResponse.VisitRequestBreakGlassResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RevokeBreakGlass operation middleware
+func (sh *strictHandler) RevokeBreakGlass(w http.ResponseWriter, r *http.Request, install InInstall) {
+	var request RevokeBreakGlassRequestObject
+
+	request.Install = install
+
+	var body RevokeBreakGlassJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RevokeBreakGlass(ctx, request.(RevokeBreakGlassRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RevokeBreakGlass")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RevokeBreakGlassResponseObject); ok {
+		if err := validResponse.VisitRevokeBreakGlassResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -270,7 +270,7 @@ func (c clouded) waiting(t *testing.T, i claimed) []store.CloudClaim {
 	t.Helper()
 	var claims []store.CloudClaim
 	c.In(t, func(ctx context.Context, tx *store.Tx) error {
-		rows, err := tx.WaitingClaims(ctx, tx.Org, i.runner)
+		rows, err := tx.WaitingClaims(ctx, tx.Org, []string{i.runner})
 		for _, row := range rows {
 			claims = append(claims, row.CloudClaim)
 		}

@@ -34,7 +34,6 @@ type File struct {
 
 // Limits of names on GCP.
 const (
-	maxAccountID   = 30
 	maxDescription = 256
 	maxLabel       = 100
 )
@@ -79,10 +78,8 @@ func text(s string, limit int) cty.Value { return cty.StringVal(installstack.Pla
 
 // accountID returns the id of a service account.
 func (m *module) accountID(role string) string {
-	return installstack.Fit(m.short()+"-"+strings.ToLower(role), maxAccountID, isAccountID)
+	return installstack.RoleAccountID(m.stack.Install.ID, role)
 }
-
-func isAccountID(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' }
 
 // short returns a short name of the install for service accounts.
 func (m *module) short() string { return installstack.AccountIDPrefix(m.stack.Install.ID) }
@@ -91,7 +88,7 @@ func (m *module) short() string { return installstack.AccountIDPrefix(m.stack.In
 func (m *module) addLocals() {
 	i, r := m.stack.Install, m.stack.Runner
 	locals := m.file.Body().AppendNewBlock("locals", nil).Body()
-	name := installstack.Fit(strings.ToLower(m.stack.Name), 40, isAccountID)
+	name := installstack.Fit(strings.ToLower(m.stack.Name), 40, installstack.IsAccountID)
 	locals.SetAttributeValue("name", cty.StringVal(name))
 	locals.SetAttributeValue("short", cty.StringVal(m.short()))
 	locals.SetAttributeValue("install", object(map[string]cty.Value{"id": cty.StringVal(i.ID)}))

@@ -633,6 +633,24 @@ create table phone_homes (
 );
 create index phone_homes_age on phone_homes (org_id, install_id, created_at);
 
+-- Requests of the vendor to act under a break-glass role of an install until a time. The customer grants them, in the stack and on the
+-- runner; without a request no job gets such a role.
+create table break_glass_requests (
+    org_id       text not null,
+    id           text not null,
+    install_id   text not null,
+    role         text not null,
+    reason       text not null,
+    requested_by text not null,
+    created_at   timestamptz not null default clock_timestamp(),
+    until        timestamptz not null,
+    revoked_at   timestamptz,
+    revoked_by   text not null default '',
+    primary key (org_id, id),
+    foreign key (org_id, install_id) references installs on delete cascade
+);
+create index break_glass_requests_of_install on break_glass_requests (org_id, install_id, until);
+
 create table install_components (
     org_id             text not null,
     id                 text not null,
@@ -917,6 +935,9 @@ create table jobs (
     spec       jsonb not null,
     -- A plan that first copies its artifact, as a sync does: a runner's file may forbid that.
     copies     boolean not null generated always as (kind = 'plan' and coalesce(spec #>> '{plan,from,digest}', '') <> '') stored,
+    -- The role of the customer's account that it runs under, without its path; and its name in the config if it is a break-glass role.
+    role        text not null generated always as (regexp_replace(coalesce(spec #>> '{role,name}', ''), '^.*/', '')) stored,
+    break_glass text not null generated always as (case when spec #>> '{role,kind}' = 'break_glass' then spec #>> '{role,key}' else '' end) stored,
     attempt    int not null default 0,
     reason     text not null,
     waits      text not null default '',

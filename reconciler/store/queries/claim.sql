@@ -33,10 +33,10 @@ delete from cloud_claims c where c.org_id = @org_id and c.install_id = @install_
 update cloud_claims set confirmed_by = @confirmed_by, confirmed_at = clock_timestamp()
 where org_id = @org_id and id = @id and confirmed_at is null returning *;
 
--- WaitingClaims are those of a runner's installs that wait for a person.
+-- WaitingClaims are those of the runners' installs that wait for a person.
 -- name: WaitingClaims :many
-select sqlc.embed(c), i.name as install from cloud_claims c join installs i on i.org_id = c.org_id and i.id = c.install_id
-where c.org_id = @org_id and i.runner_id = @runner_id and c.confirmed_at is null order by c.last_seen desc, c.id;
+select sqlc.embed(c), i.name as install, i.runner_id from cloud_claims c join installs i on i.org_id = c.org_id and i.id = c.install_id
+where c.org_id = @org_id and i.runner_id = any(@runner_ids::text[]) and c.confirmed_at is null order by c.last_seen desc, c.id;
 
 -- SetConfirmedAccount keeps the account that a person confirmed.
 -- name: SetConfirmedAccount :exec

@@ -140,6 +140,8 @@ where j.org_id = @org_id and j.id = @id;
 
 -- ClaimJobs offers a runner its oldest queued jobs: the attempts are made and put on the list of what is due in the one statement.
 -- Two polls of one runner never claim the same job (skip locked). A plan that copies its artifact is offered only where syncs are allowed.
+-- A job under a role that needs a grant of the runner's owner is offered only with one, and under a break-glass role only while it is
+-- requested. The patterns are those of LIKE.
 -- Its plan is pinned by a test.
 -- name: ClaimJobs :many
 with oldest as (
@@ -147,6 +149,9 @@ with oldest as (
     where j.org_id = @org_id and j.runner_id = @runner_id and j.status = 'queued'
       and j.kind = any(@allowed::text[]) and (not j.copies or 'sync' = any(@allowed::text[]))
       and (not @components_limited::bool or j.component_kind = '' or j.component_kind = any(@components::text[]))
+      and (j.role like any(coalesce(@granted::text[], '{}')) or j.break_glass = '' and not j.role like any(coalesce(@need_grant::text[], '{}')))
+      and (j.break_glass = '' or exists (select from break_glass_requests b where b.org_id = j.org_id and b.install_id = j.install_id
+        and b.role = j.break_glass and b.revoked_at is null and b.until > now()))
     order by j.created_at, j.id
     limit @most for update skip locked
 ), offered as (

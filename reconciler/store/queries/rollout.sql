@@ -99,8 +99,8 @@ select * from outputs where org_id = @org_id and install_id = any(@install_ids::
 
 -- ValuesOfInstalls are the inputs of installs (scope input), the variables of their app (scope variable), their outputs, how the latest run of
 -- each action ended (scope run), the newest version of the outputs of their stack, as one value with the version of the stack that has them as
--- its name (scope stack), the newest version of the stack (scope stack_version), and what its runner reported of the customer's secrets, with
--- the digest of what it was asked as the name (scope secrets).
+-- its name (scope stack), the newest version of the stack (scope stack_version), what its runner reported of the customer's secrets, with
+-- the digest of what it was asked as the name (scope secrets), and the open requests for break-glass roles (scope break_glass).
 -- name: ValuesOfInstalls :many
 select o.install_id, o.scope, o.owner, o.name, o.value, o.sealed, o.hash from outputs o
 where o.org_id = @org_id and o.install_id = any(@install_ids::text[])
@@ -126,6 +126,9 @@ cross join lateral (
 union all
 select c.install_id, 'secrets', '', c.digest, c.secrets, null, '' from install_secrets c
 where c.org_id = @org_id and c.install_id = any(@install_ids::text[])
+union all
+select b.install_id, 'break_glass', b.role, '', 'null', null, '' from break_glass_requests b
+where b.org_id = @org_id and b.install_id = any(@install_ids::text[]) and b.revoked_at is null and b.until > now()
 order by 1, 2, 3, 4;
 
 -- RunnersOfInstalls are runners with their org.
