@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
@@ -109,6 +111,8 @@ type helmDiff struct {
 	helmRequest
 	fetcher *source.Fetcher
 	log     *helmNotes
+	// anyValues leaves out the schemas of values, which placeholders for values do not satisfy.
+	anyValues bool
 }
 
 func newHelmDiff(request helmRequest) *helmDiff {
@@ -231,6 +235,11 @@ func (d *helmDiff) load(ctx context.Context, side helmSide) (loadedChart, error)
 	}
 	if err := found.Check(); err != nil {
 		return loadedChart{}, err
+	}
+	if d.anyValues {
+		found.Files = slices.DeleteFunc(found.Files, func(f artifact.File) bool {
+			return path.Base(f.Path) == "values.schema.json"
+		})
 	}
 	loaded, err := helmsdk.LoadChart(found.Files)
 	if err != nil {

@@ -36,6 +36,7 @@ func newRender() *cobra.Command {
 				return fmt.Errorf("read the request: %w; run nuon images", err)
 			}
 			d := newHelmDiff(helmRequest{Release: request.Release, Namespace: request.Namespace})
+			d.anyValues = true
 			made, err := d.load(command.Context(), request.helmSide)
 			if err != nil {
 				return err

@@ -23,6 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/nuon-toolkit/nuon/examples/internal/cloud"
+	"github.com/nuon-toolkit/nuon/pkg/imagebuilder"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
@@ -76,11 +77,23 @@ func (s *teller) params(files []string, root string) testscript.Params {
 // condition evaluates the conditions of stories. With [!demo], other stories run at the same time,
 // and no person waits.
 func (s *teller) condition(name string) (bool, error) {
-	if name != "demo" {
-		return false, fmt.Errorf("there is no condition %q", name)
+	switch name {
+	case "demo":
+		return s.demo, nil
+	case "builder":
+		return hasBuilder()
 	}
-	return s.demo, nil
+	return false, fmt.Errorf("there is no condition %q", name)
 }
+
+// hasBuilder reports whether a program that builds images works on this machine.
+var hasBuilder = sync.OnceValues(func() (bool, error) {
+	_, err := imagebuilder.Find(context.Background(), os.Environ())
+	if missing := (*imagebuilder.NotFoundError)(nil); errors.As(err, &missing) {
+		return false, nil
+	}
+	return err == nil, err
+})
 
 func (s *teller) setup(e *testscript.Env) error {
 	if s.turns != nil {

@@ -145,7 +145,8 @@ func (w *workspace) run(ctx context.Context, builder imagebuilder.Builder, argum
 	}
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return fmt.Errorf("%s could not build the image: %s; the job's log has all of its output, and the build context is "+
-			"%s without what its ignore file lists", builder.Name, w.env.Log.Redacted(last.String()), w.spec.Directory)
+			"%s without what its ignore file lists", builder.Name,
+			strings.ReplaceAll(w.env.Log.Redacted(last.String()), w.path("source")+"/", ""), w.spec.Directory)
 	}
 	return err
 }
