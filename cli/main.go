@@ -48,6 +48,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/status"
 	"github.com/nuon-toolkit/nuon/cli/terminit"
 	"github.com/nuon-toolkit/nuon/cli/tokens"
+	"github.com/nuon-toolkit/nuon/cli/tour"
 	"github.com/nuon-toolkit/nuon/cli/validate"
 	"github.com/nuon-toolkit/nuon/cli/workflows"
 	"github.com/nuon-toolkit/nuon/pkg/version"
@@ -153,7 +154,7 @@ func newRoot(e *cmdenv.Env) *cobra.Command {
 		workflows.New(e), runners.New(e), breakglass.New(e), state.New(e),
 		secretinput.NewCredentials(e), secretinput.NewWebhooks(e),
 		repos.New(e), tokens.New(e), orgs.New(e), audit.New(e))
-	add(root, "machine", dev.New(e), doctor.New(e), contextcmd.New(e), reference.New(e))
+	add(root, "machine", dev.New(e), tour.New(e), doctor.New(e), contextcmd.New(e), reference.New(e))
 	strict(root)
 	opensHome(e, root)
 	return root
