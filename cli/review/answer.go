@@ -18,6 +18,8 @@ import (
 func (m *model) refusal(answer api.ResponseAnswer) string {
 	at := m.queue.current()
 	switch {
+	case at.none() && len(m.queue.filter) > 0:
+		return "no plan is shown; press esc to show all"
 	case at.none():
 		return "no plans waiting"
 	case at.answering():
@@ -136,11 +138,16 @@ func (m *model) send(answer api.ResponseAnswer, reason string) tea.Cmd {
 func (m *model) asked(msg tea.KeyMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc":
-		m.mode = reviewing
+		was := m.mode
+		if m.mode = reviewing; was == filtering {
+			return m.setFilter("")
+		}
 	case "enter":
 		return m.typedIn(strings.TrimSpace(m.typed.String()))
 	default:
-		m.typed.Press(msg)
+		if m.typed.Press(msg); m.mode == filtering {
+			return m.setFilter(m.typed.String())
+		}
 	}
 	return nil
 }
@@ -149,7 +156,7 @@ func (m *model) asked(msg tea.KeyMsg) tea.Cmd {
 func (m *model) typedIn(text string) tea.Cmd {
 	at := m.queue.current()
 	switch m.mode {
-	case stopped:
+	case stopped, filtering:
 		m.mode = reviewing
 	case searching:
 		m.mode, m.query, m.found = reviewing, matcher(text), -1

@@ -13,7 +13,7 @@ type keyMap struct {
 	nextChange, prevChange, fold, foldAll       key.Binding
 	down, up, pageDown, pageUp, top, bottom     key.Binding
 	nextPlan, prevPlan, focus, open, members    key.Binding
-	side                                        key.Binding
+	side, filter                                key.Binding
 	search, nextMatch, prevMatch                key.Binding
 	help, back, suspend, quit, interrupt, erase key.Binding
 	palette                                     key.Binding // only as a part of a larger program
@@ -36,6 +36,7 @@ func newKeys() keyMap {
 		members:   screen.Bind("m", "plans of the group", "m"),
 		side:      screen.Bind("s", "side by side", "s"),
 		search:    screen.Bind("/", "search", "/"),
+		filter:    screen.Bind("/", "filter", "/"),
 		nextMatch: screen.Bind("ctrl+n", "next match", "ctrl+n"),
 		prevMatch: screen.Bind("ctrl+p", "previous match", "ctrl+p"),
 		help:      screen.Bind("?", "help", "?"),
@@ -58,7 +59,7 @@ func (k keyMap) groups() []screen.KeyGroup {
 		{Title: "The diff", Keys: []key.Binding{
 			k.nextChange, k.prevChange, k.fold, k.foldAll, k.side, k.search, k.nextMatch, k.prevMatch}},
 		{Title: "Move", Keys: []key.Binding{k.down, k.up, k.pageDown, k.pageUp, k.top, k.bottom}},
-		{Title: "The queue", Keys: []key.Binding{k.nextPlan, k.prevPlan, k.members, k.focus, k.open}},
+		{Title: "The queue", Keys: []key.Binding{k.nextPlan, k.prevPlan, k.members, k.filter, k.focus, k.open}},
 		{Title: "The screen", Keys: program},
 	}
 }

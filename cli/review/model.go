@@ -46,6 +46,7 @@ const (
 	rejecting       // the user types the reason
 	stopped         // a question was withdrawn; keys are ignored until enter or esc
 	searching
+	filtering // the user types the words that plans in the queue must contain
 	helping
 	explaining
 )
@@ -384,7 +385,7 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 		return nil
 	}
 	switch m.mode {
-	case confirming, wholly, rejecting, searching, stopped:
+	case confirming, wholly, rejecting, searching, filtering, stopped:
 		return m.asked(msg)
 	}
 	if rest, goes := strings.CutPrefix(string(msg.Runes), ":"); goes && rest != "" && !msg.Paste &&
@@ -437,6 +438,8 @@ func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 		if m.side = !m.side; m.side && m.width < sideBySide {
 			m.say(m.theme.Warn, fmt.Sprintf("side by side needs %d columns, the screen has %d", sideBySide, m.width))
 		}
+	case key.Matches(msg, k.back) && m.focus == onQueue && len(m.queue.filter) > 0:
+		return m.setFilter("")
 	case key.Matches(msg, k.back):
 		if m.part && m.query == "" && m.focus == onQueue {
 			return m.left(m.leave)
@@ -501,6 +504,10 @@ func (m *model) browse(msg tea.KeyMsg) tea.Cmd {
 			return m.choose(0)
 		case key.Matches(msg, k.bottom):
 			return m.choose(len(m.queue.rows) - 1)
+		case key.Matches(msg, k.filter):
+			m.mode, m.typed = filtering, entry{}
+			m.typed.Set(strings.Join(m.queue.filter, " "))
+			return nil
 		}
 	}
 	if at.none() || at.reading().view == nil {

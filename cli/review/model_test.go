@@ -380,7 +380,7 @@ func TestHostileTexts(t *testing.T) {
 	s.press("esc", "w")
 	s.send(explained{plan: a.Plan, chain: []api.Cause{{Record: evil, Name: evil, Reason: evil}}})
 	clean("explained")
-	s.press("esc", "/")
+	s.press("esc", "tab", "/")
 	s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(evil), Paste: true})
 	clean("searching")
 	s.press("enter")

@@ -211,6 +211,7 @@ type queue struct {
 	rows     []row
 	selected int // index of the selected row
 	top      int // index of the first visible row
+	filter   filter
 }
 
 // Limits on ended plans in the queue (their number and age) and on the number of loaded reports.
@@ -221,7 +222,7 @@ const (
 )
 
 func (q *queue) current() row {
-	if q.selected < len(q.rows) {
+	if q.selected >= 0 && q.selected < len(q.rows) {
 		return q.rows[q.selected]
 	}
 	return row{}
@@ -361,6 +362,7 @@ func (q *queue) arrange() {
 			}
 		}
 	}
+	q.rows = q.filter.rows(q.rows, chosen)
 	q.choose(chosen)
 }
 

@@ -126,7 +126,7 @@ func (m *model) footer() strip {
 	}
 	var keys []key.Binding
 	switch m.mode {
-	case searching:
+	case searching, filtering:
 		return append(strip{{" / ", t.Accent}}, m.typed.Show(m.width-4)...)
 	case confirming, wholly:
 		return strip{{" enter", t.Strong}, {" approve  ", t.Faint}, {"esc", t.Strong}, {" back", t.Faint}}
@@ -155,6 +155,14 @@ func (m *model) rule(width int, title string, focused bool, end string) strip {
 	return m.theme.Ruler(width, title, focused, end)
 }
 
+// queueTitle returns the title of the queue, with its filter.
+func (m *model) queueTitle() string {
+	if len(m.queue.filter) == 0 {
+		return "queue"
+	}
+	return console.Line("queue / " + strings.Join(m.queue.filter, " "))
+}
+
 func (m *model) diffRule(width int) strip {
 	at := m.queue.current()
 	if at.none() {
@@ -175,7 +183,7 @@ func (m *model) diffRule(width int) strip {
 
 func (m *model) drawBeside(b *strings.Builder, f frame) {
 	t := m.theme
-	m.rule(f.queueWidth, "queue", m.focus == onQueue, "").Draw(b, f.queueWidth, "", false)
+	m.rule(f.queueWidth, m.queueTitle(), m.focus == onQueue, "").Draw(b, f.queueWidth, "", false)
 	screen.Put(b, "┬", t.Rule)
 	m.diffRule(f.diffWidth).Draw(b, f.diffWidth, "", true)
 	b.WriteByte('\n')
@@ -195,7 +203,7 @@ func (m *model) drawAbove(b *strings.Builder, f frame) {
 	if n := len(m.queue.rows); n > f.queueHeight {
 		more = fmt.Sprintf("%d of %d", m.queue.selected+1, n)
 	}
-	m.rule(m.width, "queue", m.focus == onQueue, more).Draw(b, m.width, "", true)
+	m.rule(m.width, m.queueTitle(), m.focus == onQueue, more).Draw(b, m.width, "", true)
 	b.WriteByte('\n')
 	for row := range f.queueHeight {
 		m.queueRow(b, m.queue.top+row, m.width, true)
@@ -217,7 +225,9 @@ func (m *model) queueRow(b *strings.Builder, n, width int, last bool) {
 	t := m.theme
 	if n >= len(m.queue.rows) {
 		s := strip{}
-		if n == 0 {
+		if n == 0 && len(m.queue.filter) > 0 {
+			s = strip{{"  no such plan; esc shows all", t.Faint}}
+		} else if n == 0 {
 			s = strip{{"  no plans waiting", t.Faint}}
 		}
 		s.Draw(b, width, "", last)
@@ -350,6 +360,9 @@ func (m *model) diffRows(f frame) []strip {
 // nothing returns the content when no plan waits: the installs with work in
 // progress that may lead to a plan.
 func (m *model) nothing() []strip {
+	if len(m.queue.filter) > 0 {
+		return []strip{nil, {{"  No waiting plan contains these words. Press esc to show all.", m.theme.Strong}}}
+	}
 	rows := []strip{nil,
 		{{"  No plans are waiting for approval.", m.theme.Strong}},
 		{{"  New plans appear here when they are ready.", m.theme.Faint}}, nil}
