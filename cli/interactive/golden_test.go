@@ -1,6 +1,7 @@
 package interactive
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -61,6 +62,47 @@ func TestFrames(t *testing.T) {
 			}
 		}
 	}
+}
+
+// walk is what a person does in the recording of the docs: keys, and the seconds after each of them.
+var walk = []struct {
+	keys  []string
+	pause float64
+}{
+	{[]string{"j", "j"}, 1}, {[]string{":"}, 0.5}, {strings.Split("install hello/acme", ""), 0.1},
+	{[]string{"enter"}, 2}, {[]string{"tab"}, 1}, {[]string{"!"}, 2}, {[]string{"esc"}, 0.5}, {[]string{"enter"}, 2},
+	{[]string{"L"}, 2}, {[]string{"/"}, 0.5}, {strings.Split("error", ""), 0.2}, {[]string{"enter"}, 2},
+	{[]string{"esc"}, 1}, {[]string{"?"}, 3}, {[]string{"esc"}, 0.5}, {[]string{"esc", "esc", "esc"}, 1},
+}
+
+// TestRecording compares docs/terminal.cast, an asciicast of a walk through the screens, with what
+// the screens show.
+func TestRecording(t *testing.T) {
+	const width, height = 100, 30
+	s := newStage(t, themes["dark"], width, height, newPlane())
+	s.log = logLines(40)
+	var cast strings.Builder
+	fmt.Fprintf(&cast, "{\"version\": 2, \"width\": %d, \"height\": %d, \"title\": \"nuon\"}\n", width, height)
+	at := 0.0
+	frame := func() {
+		raw, err := json.Marshal("\x1b[H\x1b[2J" + strings.ReplaceAll(s.View(), "\n", "\r\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&cast, "[%.1f, \"o\", %s]\n", at, raw)
+	}
+	frame()
+	at += 2
+	for _, w := range walk {
+		for _, k := range w.keys {
+			s.press(k)
+			frame()
+			at += w.pause
+		}
+	}
+	frame() // shows the last one until the end
+	s.shows("needs you", "fleet")
+	golden.Check(t, "../../docs/terminal.cast", cast.String())
 }
 
 // fits checks that a frame has exactly the rows of its screen, and no row is too wide.

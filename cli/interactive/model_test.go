@@ -328,6 +328,44 @@ func TestLogIsBounded(t *testing.T) {
 	s.shows("The first 10000 lines are left out here: nuon logs wfl_1", "line 10000 ")
 }
 
+// heap returns the bytes that are in use.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // no machine has that much memory
+}
+
+// TestMemory checks that 5,000 installs and 50,000 lines of a log take less than 100 MiB, and that a
+// session does not grow with the changes that it receives.
+func TestMemory(t *testing.T) {
+	const limit, noise = 100 << 20, 4 << 20
+	p, log := many(5000), logLines(50_000)
+	before := heap()
+	s := newStage(t, plainTheme, 200, 60, p)
+	s.log = log
+	installs := s.visit("installs").top()
+	s.visit("logs wfl_1")
+	_ = s.View()
+	used := heap() - before
+	t.Logf("%d MiB", used>>20)
+	if used > limit {
+		t.Errorf("%d MiB are in use", used>>20)
+	}
+	logs := s.top()
+	for range 2 {
+		installs.looking = false
+		s.do(s.model.load(installs))
+		logs.looking, logs.ended = false, false
+		s.do(s.model.load(logs)) // reads all lines again
+	}
+	_ = s.View()
+	if now := heap() - before; now > used+noise {
+		t.Errorf("%d MiB are in use after changes, %d before", now>>20, used>>20)
+	}
+	runtime.KeepAlive(s)
+}
+
 // TestStatuses checks that a running workflow stays current by its stream and an ended one is marked.
 func TestStatuses(t *testing.T) {
 	p := newPlane()
