@@ -231,6 +231,9 @@ func TestStackToRunner(t *testing.T) {
 	if got, _ = w.outputs("first"); got["version of the stack"] != "deleted" {
 		t.Errorf("after the deletion %v", got)
 	}
+	if got := w.Nuon("installs", "get", "first"); !strings.Contains(got, "deleted by the customer") {
+		t.Errorf("the install does not say that its stack is gone:\n%s", got)
+	}
 	w.create(template, customer, "second", "SUCCESS")
 }
 
