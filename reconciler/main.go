@@ -143,6 +143,8 @@ docs/operations.md tells how to run several replicas.`,
 	f.StringVar(&o.azureAudience, "azure-audience", "",
 		"identifier URI of your application, api://…, for which machines on Azure get the tokens that prove their identity")
 	retentionFlags(f, &o.retention)
+	f.DurationVar(&o.refreshImages, "refresh-images", 0,
+		"how often tags and version policies of images are resolved again, such as 6h; 0 for only on request")
 	stateFlags(f, &o.states)
 	f.StringVar(&o.readyFile, "ready-file", "", "file to write, as JSON, when all listeners are up")
 	for _, name := range []string{"data-dir", "key-file"} {

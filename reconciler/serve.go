@@ -46,6 +46,7 @@ type serveOptions struct {
 	gitMirrors                           []observe.GitMirror
 	poll                                 time.Duration
 	retention                            retention.Options
+	refreshImages                        time.Duration
 	states                               stateOptions
 	readyFile                            string
 	metricsListen                        string // empty for no insight listener

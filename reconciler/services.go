@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -68,6 +69,7 @@ func (r *replica) newServices() *services {
 		Interval: r.options.poll, OnPoll: r.metrics.RecordPoll,
 	})
 	o.build = build.New(r.store, o.observe, r.registry)
+	o.build.RefreshEvery(r.options.refreshImages)
 	o.catalog = catalog.New(r.store, o.observe, o.build)
 	o.catalog.SetFetcher(configfetch.New(configfetch.Options{AllowPrivate: r.options.allowPrivate}))
 	o.preview = preview.New(r.store, o.catalog)
@@ -127,7 +129,12 @@ func (o *services) workers(replica string, s *store.Store, m *metrics.Metrics,
 	addWorker(w, func(ctx context.Context, q queue.Expire) error { return o.jobs.Expire(ctx, q.Org, q.ID) })
 	addWorker(w, func(ctx context.Context, q queue.Health) error { return o.health.Reconcile(ctx, q.Org, q.Install) })
 	addWorker(w, func(ctx context.Context, q queue.Secrets) error { return o.secrets.Reconcile(ctx, q.Org, q.Install) })
-	addWorker(w, func(ctx context.Context, q queue.Retain) error { return o.retain.Reconcile(ctx, q.Org) })
+	addWorker(w, func(ctx context.Context, q queue.RefreshImages) error {
+		return o.build.RefreshOnSchedule(ctx, q.Org, q.App)
+	})
+	addWorker(w, func(ctx context.Context, q queue.Retain) error {
+		return errors.Join(o.build.Schedule(ctx, q.Org), o.retain.Reconcile(ctx, q.Org))
+	})
 	return s.Workers(replica, w.workers, map[string]int{
 		queue.Local: maxLocalWorkers, queue.Remote: maxRemoteWorkers, queue.Background: maxBackgroundWorkers,
 	})

@@ -78,6 +78,8 @@ func aboutWork(args river.JobArgs) []slog.Attr {
 		return []slog.Attr{slog.String("org", a.Org), slog.String("install", a.Install)}
 	case queue.Secrets:
 		return []slog.Attr{slog.String("org", a.Org), slog.String("install", a.Install)}
+	case queue.RefreshImages:
+		return []slog.Attr{slog.String("org", a.Org), slog.String("app", a.App)}
 	case queue.Retain:
 		return []slog.Attr{slog.String("org", a.Org)}
 	case queue.Expire:
@@ -233,6 +235,8 @@ func jobForDue(d store.DueItem) river.JobArgs {
 		return queue.Health{Org: d.Org, Install: d.ID}
 	case store.DueSecrets:
 		return queue.Secrets{Org: d.Org, Install: d.ID}
+	case store.DueImages:
+		return queue.RefreshImages{Org: d.Org, App: d.ID}
 	case store.DueOrg:
 		return queue.Retain{Org: d.Org}
 	}

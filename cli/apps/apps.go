@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -155,6 +156,18 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 	}
 }
 
+// imageRefreshes describes when the images of an app were resolved again, and when that is due.
+func imageRefreshes(r api.ImageRefreshes) string {
+	var parts []string
+	if !r.LastAt.IsZero() {
+		parts = append(parts, "resolved again "+r.LastAt.Local().Format(time.DateTime))
+	}
+	if !r.NextAt.IsZero() {
+		parts = append(parts, "next "+r.NextAt.Local().Format(time.DateTime))
+	}
+	return strings.Join(parts, ", ")
+}
+
 func show(w io.Writer, a api.App, components []api.Component) error {
 	fmt.Fprintf(w, "%s (%s)\n", a.Name, a.ID)
 	if a.Repository == "" {
@@ -179,6 +192,12 @@ func show(w io.Writer, a api.App, components []api.Component) error {
 		if r.Reason != "" {
 			fmt.Fprintf(w, "             %s\n", console.Line(r.Reason))
 		}
+	}
+	if text := imageRefreshes(a.Images); text != "" {
+		fmt.Fprintf(w, "  images     %s\n", text)
+	}
+	if a.Images.LastError != "" {
+		fmt.Fprintf(w, "             %s\n", console.Line(a.Images.LastError))
 	}
 	if a.Problem != "" {
 		fmt.Fprintf(w, "  problem    %s\n", console.Line(a.Problem))

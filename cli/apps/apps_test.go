@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
@@ -124,5 +125,18 @@ func TestDelete(t *testing.T) {
 	if _, _, err := run(t, nil, "delete", "hello", "--yes"); exitcode.CodeOf(err) != exitcode.Failed ||
 		err.Error() != "app hello has installs" {
 		t.Errorf("refused: %v", err)
+	}
+}
+
+// TestImageRefreshes checks what an app shows about its images.
+func TestImageRefreshes(t *testing.T) {
+	last, next := time.Date(2026, 11, 24, 6, 0, 0, 0, time.Local), time.Date(2026, 11, 24, 12, 0, 0, 0, time.Local)
+	for want, r := range map[string]api.ImageRefreshes{
+		"": {}, "next 2026-11-24 12:00:00": {NextAt: next},
+		"resolved again 2026-11-24 06:00:00, next 2026-11-24 12:00:00": {LastAt: last, NextAt: next},
+	} {
+		if got := imageRefreshes(r); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

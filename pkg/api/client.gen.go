@@ -1507,7 +1507,10 @@ type App struct {
 	Diagnostics []Diagnostic `json:"diagnostics"`
 	Directory   string       `json:"directory"`
 	ID          string       `json:"id"`
-	Name        string       `json:"name"`
+
+	// Images when the images of the app are resolved again; left out of lists
+	Images ImageRefreshes `json:"images,omitempty,omitzero"`
+	Name   string         `json:"name"`
 
 	// Problem why the repository cannot be read, or its config not be used
 	Problem string `json:"problem,omitempty,omitzero"`
@@ -2465,6 +2468,18 @@ type HelmSpec struct {
 
 	// ValuesFiles YAML; later files override earlier ones, values override all
 	ValuesFiles []string `json:"values_files"`
+}
+
+// ImageRefreshes defines model for ImageRefreshes.
+type ImageRefreshes struct {
+	// LastAt left out before the first time
+	LastAt time.Time `json:"last_at,omitempty,omitzero"`
+
+	// LastError why that failed
+	LastError string `json:"last_error,omitempty,omitzero"`
+
+	// NextAt left out if no time is set
+	NextAt time.Time `json:"next_at,omitempty,omitzero"`
 }
 
 // ImageSource defines model for ImageSource.

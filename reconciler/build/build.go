@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/gittree"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
@@ -22,12 +23,17 @@ type Builder struct {
 	store   *store.Store
 	trees   TreeReader
 	sources SourceStore
+	// refreshEvery is how often the images of apps are resolved again; zero for never.
+	refreshEvery time.Duration
 }
 
 // New returns the service.
 func New(s *store.Store, trees TreeReader, sources SourceStore) *Builder {
 	return &Builder{store: s, trees: trees, sources: sources}
 }
+
+// RefreshEvery sets how often the images of apps are resolved again; zero means never. Call it before any other method.
+func (b *Builder) RefreshEvery(every time.Duration) { b.refreshEvery = every }
 
 // Reconcile determines the input of every component of an app's current version and creates the
 // missing builds. It changes nothing if nothing has changed since the last call. A component whose

@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
@@ -168,6 +169,11 @@ func (b *Builder) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, res
 	}
 	if ended.ModulesTool != "" {
 		if err := addModules(ctx, tx, build.ID, result.Build.Modules); err != nil {
+			return fmt.Errorf("end build %s: %w", build.ID, err)
+		}
+	}
+	if ended.ModulesTool == image.Tool {
+		if err := b.schedule(ctx, tx); err != nil {
 			return fmt.Errorf("end build %s: %w", build.ID, err)
 		}
 	}

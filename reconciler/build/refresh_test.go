@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -309,4 +310,67 @@ func TestRefreshThatFails(t *testing.T) {
 func refusedAs(err error, code string) bool {
 	var refused *refusal.Error
 	return errors.As(err, &refused) && refused.Code == code
+}
+
+// TestImagesAreRefreshedOnSchedule: the images of an app are resolved again at intervals. A tag that moved is a release
+// with its cause, the same digest is none, and without an interval nothing is due.
+func TestImagesAreRefreshedOnSchedule(t *testing.T) {
+	repo := withImage(t, `tag = "1.4"`)
+	b := newBench(t, repo)
+	b.connect(true)
+	due := func() (all []string) { return b.list("select id from due where kind = 'images'") }
+	b.sync()
+	b.succeed("sandbox", "metrics")
+	one, two := imageAt("1.4", "1.4", "one"), imageAt("1.4", "1.4", "two")
+	b.succeedWith(one)
+	if err := b.builder.Schedule(t.Context(), b.org); err != nil || len(due()) != 0 {
+		t.Fatalf("without an interval %v is due, %v", due(), err)
+	}
+	b.builder.RefreshEvery(time.Hour)
+	for range 2 { // a time that is set stays
+		if err := b.builder.Schedule(t.Context(), b.org); err != nil || len(due()) != 1 || due()[0] != b.app {
+			t.Fatalf("%v is due, %v", due(), err)
+		}
+	}
+	run := func(found api.ModuleResolution) store.ModuleRefresh {
+		t.Helper()
+		if err := b.builder.RefreshOnSchedule(t.Context(), b.org, b.app); err != nil {
+			t.Fatal(err)
+		}
+		var last store.ModuleRefresh
+		b.in(func(ctx context.Context, tx *store.Tx) (err error) {
+			last, err = tx.LastRefresh(ctx, b.org, b.app)
+			return err
+		})
+		if last.Status != "running" {
+			t.Fatalf("the refresh is %+v", last)
+		}
+		if parts := b.refreshParts(last.ID); len(parts) != 1 || parts[0].Name != "web" {
+			t.Errorf("it refreshes %+v", parts)
+		}
+		return b.endRefresh(last.ID, api.JobResult{Status: api.JobResultStatusSucceeded,
+			Build: api.BuildResult{Modules: found}})
+	}
+	if ended := run(one); ended.Release != 0 {
+		t.Errorf("the same digest is release %d", ended.Release)
+	}
+	if ended := run(two); ended.Release != 2 {
+		t.Errorf("another digest: %+v", ended)
+	}
+	all := b.builds("web")
+	want := "the schedule refreshed the image of component web: tag 1.4 of ghcr.io/acme/web moved from "
+	if got := all[len(all)-1].Reason; !strings.HasPrefix(got, want) {
+		t.Errorf("the reason is %s", got)
+	}
+	// While a build has not ended, no refresh starts, and the next try is soon.
+	if err := b.builder.RefreshOnSchedule(t.Context(), b.org, b.app); err != nil {
+		t.Fatal(err)
+	}
+	if soon := b.list("select id from due where kind = 'images' and at < now() + interval '11 minutes'"); len(soon) != 1 {
+		t.Errorf("due soon: %v", soon)
+	}
+	b.builder.RefreshEvery(0)
+	if err := b.builder.RefreshOnSchedule(t.Context(), b.org, b.app); err != nil || len(due()) != 0 {
+		t.Errorf("%v is due, %v", due(), err)
+	}
 }

@@ -91,24 +91,31 @@ type Secrets struct {
 	Install string `json:"install"`
 }
 
+// RefreshImages resolves the images of an app again (build).
+type RefreshImages struct {
+	Org string `json:"org"`
+	App string `json:"app"`
+}
+
 // Retain removes an org's data whose retention period is over (retain).
 type Retain struct {
 	Org string `json:"org"`
 }
 
 // Kind returns River's name of the work.
-func (Poll) Kind() string         { return "poll" }
-func (Catalog) Kind() string      { return "catalog" }
-func (Build) Kind() string        { return "build" }
-func (Rollout) Kind() string      { return "rollout" }
-func (Resync) Kind() string       { return "resync" }
-func (FanOut) Kind() string       { return "fan_out" }
-func (RolloutRange) Kind() string { return "rollout_range" }
-func (Advance) Kind() string      { return "advance" }
-func (Expire) Kind() string       { return "expire" }
-func (Health) Kind() string       { return "health" }
-func (Secrets) Kind() string      { return "secrets" }
-func (Retain) Kind() string       { return "retain" }
+func (Poll) Kind() string          { return "poll" }
+func (Catalog) Kind() string       { return "catalog" }
+func (Build) Kind() string         { return "build" }
+func (Rollout) Kind() string       { return "rollout" }
+func (Resync) Kind() string        { return "resync" }
+func (FanOut) Kind() string        { return "fan_out" }
+func (RolloutRange) Kind() string  { return "rollout_range" }
+func (Advance) Kind() string       { return "advance" }
+func (Expire) Kind() string        { return "expire" }
+func (Health) Kind() string        { return "health" }
+func (Secrets) Kind() string       { return "secrets" }
+func (RefreshImages) Kind() string { return "images" }
+func (Retain) Kind() string        { return "retain" }
 
 // InsertOpts returns the queue and the priority in it.
 func (Poll) InsertOpts() river.InsertOpts    { return river.InsertOpts{Queue: Remote} }
@@ -137,6 +144,11 @@ func (Health) InsertOpts() river.InsertOpts {
 
 // InsertOpts returns the queue and the priority in it.
 func (Secrets) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: Background, Priority: first}
+}
+
+// InsertOpts returns the queue and the priority in it.
+func (RefreshImages) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: Background, Priority: first}
 }
 

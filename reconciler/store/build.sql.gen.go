@@ -8,6 +8,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 const addBuild = `-- name: AddBuild :one
@@ -153,6 +154,19 @@ func (q *Queries) AddComponentInput(ctx context.Context, arg AddComponentInputPa
 		&i.ChosenAt,
 	)
 	return i, err
+}
+
+const addDueRefreshes = `-- name: AddDueRefreshes :exec
+insert into due (org_id, kind, id, at)
+select distinct c.org_id, 'images', c.app_id, now() + make_interval(secs => $1::float8)
+from components c where c.org_id = $2 and c.kind = 'container_image'
+on conflict (org_id, kind, id) do nothing
+`
+
+// AddDueRefreshes makes a refresh of the images of every app due that has images and no time for it.
+func (q *Queries) AddDueRefreshes(ctx context.Context, inSeconds float64, orgID string) error {
+	_, err := q.db.Exec(ctx, addDueRefreshes, inSeconds, orgID)
+	return err
 }
 
 const addModuleRefresh = `-- name: AddModuleRefresh :one
@@ -640,6 +654,29 @@ func (q *Queries) EndModuleRefreshComponent(ctx context.Context, arg EndModuleRe
 	return result.RowsAffected(), nil
 }
 
+const lastRefresh = `-- name: LastRefresh :one
+select org_id, id, app_id, status, dry_run, requested_by, error, release, created_at, ended_at from module_refreshes where org_id = $1 and app_id = $2 and not dry_run order by created_at desc, id desc limit 1
+`
+
+// LastRefresh is the newest refresh of an app that was not a dry run.
+func (q *Queries) LastRefresh(ctx context.Context, orgID string, appID string) (ModuleRefresh, error) {
+	row := q.db.QueryRow(ctx, lastRefresh, orgID, appID)
+	var i ModuleRefresh
+	err := row.Scan(
+		&i.OrgID,
+		&i.ID,
+		&i.AppID,
+		&i.Status,
+		&i.DryRun,
+		&i.RequestedBy,
+		&i.Error,
+		&i.Release,
+		&i.CreatedAt,
+		&i.EndedAt,
+	)
+	return i, err
+}
+
 const lockBuild = `-- name: LockBuild :one
 select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at from builds where org_id = $1 and id = $2 for update
 `
@@ -714,6 +751,18 @@ func (q *Queries) ModuleRefreshComponents(ctx context.Context, orgID string, ref
 		return nil, err
 	}
 	return items, nil
+}
+
+const nextRefresh = `-- name: NextRefresh :one
+select at from due where org_id = $1 and kind = 'images' and id = $2::text
+`
+
+// NextRefresh is when the images of an app are resolved again.
+func (q *Queries) NextRefresh(ctx context.Context, orgID string, appID string) (time.Time, error) {
+	row := q.db.QueryRow(ctx, nextRefresh, orgID, appID)
+	var at time.Time
+	err := row.Scan(&at)
+	return at, err
 }
 
 const refreshOfComponent = `-- name: RefreshOfComponent :one

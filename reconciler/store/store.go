@@ -373,6 +373,7 @@ const (
 	DueInstall = "install" // an install must be reconciled
 	DueApp     = "app"     // an app must be reconciled
 	DueHealth  = "health"  // the health of an install must be checked; ID is the install
+	DueImages  = "images"  // the images of an app must be resolved again; ID is the app
 	DueSecrets = "secrets" // the secrets of an install must be checked; ID is the install
 	DueOrg     = "org"     // an org's expired data must be removed; ID is the org
 )

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -45,10 +46,28 @@ func (s *Server) GetApp(ctx context.Context, r GetAppRequestObject) (GetAppRespo
 		if err != nil {
 			return err
 		}
-		app, err = viewApp(ctx, tx, row)
+		if app, err = viewApp(ctx, tx, row); err != nil {
+			return err
+		}
+		app.Images, err = viewImageRefreshes(ctx, tx, row.ID)
 		return err
 	})
 	return GetApp200JSONResponse(app), err
+}
+
+// viewImageRefreshes returns when the images of an app were resolved again last, and when next.
+func viewImageRefreshes(ctx context.Context, tx *store.Tx, app string) (view api.ImageRefreshes, err error) {
+	last, err := tx.LastRefresh(ctx, tx.Org, app)
+	if err == nil {
+		view.LastAt, view.LastError = last.CreatedAt, last.Error
+	}
+	if err == nil || errors.Is(err, store.ErrNotFound) {
+		view.NextAt, err = tx.NextRefresh(ctx, tx.Org, app)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		err = nil
+	}
+	return view, err
 }
 
 // CreateApp implements POST /v1/apps.

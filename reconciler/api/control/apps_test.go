@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // TestAppsListWhatIsNotBuilt checks that the list of apps contains the components that cannot be
@@ -43,5 +45,31 @@ func TestAppsListWhatIsNotBuilt(t *testing.T) {
 		"shop retried running bld_retried2 running"}
 	if strings.Join(lines, "\n") != strings.Join(want, "\n") {
 		t.Errorf("not built are\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestWhenImagesAreResolvedAgain: an app shows its last refresh that was no dry run, and when the next is due.
+func TestWhenImagesAreResolvedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	app := w.one.app("shop", hello("web"))
+	get := func() api.ImageRefreshes {
+		t.Helper()
+		got, err := w.one.as("viewer").GetAppWithResponse(t.Context(), "shop")
+		must(t, err)
+		return got.JSON200.Images
+	}
+	if got := get(); got != (api.ImageRefreshes{}) {
+		t.Errorf("before the first one: %+v", got)
+	}
+	at := time.Now().Truncate(time.Second)
+	for n, dry := range []bool{false, true} {
+		w.one.add("module_refreshes", "id", fmt.Sprint("mrf_", n), "app_id", app, "status", "failed", "dry_run", dry,
+			"requested_by", "the schedule", "error", fmt.Sprint("no tag ", n), "created_at", at.Add(time.Duration(n)*time.Hour),
+			"ended_at", at)
+	}
+	w.one.add("due", "kind", "images", "id", app, "at", at.Add(2*time.Hour))
+	if got := get(); !got.LastAt.Equal(at) || got.LastError != "no tag 0" || !got.NextAt.Equal(at.Add(2*time.Hour)) {
+		t.Errorf("got %+v", got)
 	}
 }

@@ -20,7 +20,7 @@ create table orgs (
 -- due is the one table that loops over all orgs may read: ids and times, nothing else.
 create table due (
     org_id text not null references orgs on delete cascade,
-    kind   text not null check (kind in ('watch', 'attempt', 'install', 'app', 'org', 'health', 'secrets')),
+    kind   text not null check (kind in ('watch', 'attempt', 'install', 'app', 'org', 'health', 'secrets', 'images')),
     id     text not null,
     at     timestamptz not null,
     primary key (org_id, kind, id)

@@ -94,6 +94,21 @@ with old as (
 insert into module_refreshes (org_id, id, app_id, dry_run, requested_by) values (@org_id, @id, @app_id, @dry_run, @requested_by)
 returning *;
 
+-- AddDueRefreshes makes a refresh of the images of every app due that has images and no time for it.
+-- name: AddDueRefreshes :exec
+insert into due (org_id, kind, id, at)
+select distinct c.org_id, 'images', c.app_id, now() + make_interval(secs => @in_seconds::float8)
+from components c where c.org_id = @org_id and c.kind = 'container_image'
+on conflict (org_id, kind, id) do nothing;
+
+-- LastRefresh is the newest refresh of an app that was not a dry run.
+-- name: LastRefresh :one
+select * from module_refreshes where org_id = @org_id and app_id = @app_id and not dry_run order by created_at desc, id desc limit 1;
+
+-- NextRefresh is when the images of an app are resolved again.
+-- name: NextRefresh :one
+select at from due where org_id = @org_id and kind = 'images' and id = @app_id::text;
+
 -- name: AddModuleRefreshComponent :exec
 insert into module_refresh_components (org_id, id, refresh_id, component_id, input_id, before, job_id)
 values (@org_id, @id, @refresh_id, @component_id, @input_id, @before, @job_id);
