@@ -20,7 +20,6 @@ import (
 // cloudCmd starts and changes a simulated cloud, with the story's Kubernetes behind its clusters:
 //
 //	cloud start                              sets the variables with which dev uses the cloud
-//	cloud create TYPE NAME ATTRIBUTES        create an object, and set NAME to its id
 //	cloud fail TYPE OPERATION MESSAGE        fail the next operation of this kind
 //	cloud drift TYPE ATTRIBUTE VALUE         change the only object of a type behind Terraform's back
 //	cloud objects                            count the objects by type
@@ -30,13 +29,6 @@ func (s *teller) cloudCmd(ts *testscript.TestScript, _ bool, args []string) {
 	switch args[0] {
 	case "start":
 		s.startCloud(ctx, ts)
-	case "create":
-		var attributes map[string]any
-		ts.Check(json.Unmarshal([]byte(args[3]), &attributes))
-		created, err := s.cloud.Create(ctx, args[1], attributes)
-		ts.Check(err)
-		ts.Setenv(args[2], fmt.Sprint(created["id"]))
-		fmt.Fprintf(s.loud, "  %v\n", created["id"])
 	case "fail":
 		ts.Check(s.cloud.SetFaults(ctx, cloud.Fault{Type: args[1], Operation: args[2], Times: 1, Error: args[3]}))
 	case "drift":
