@@ -55,8 +55,8 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("runnerd {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(), newCheck(), newStatus(), newPause(), newResume(), newGrants(), newAudit(), newSecrets(),
-		newJob())
+	root.AddCommand(newRun(), newCheck(), newStatus(), newPause(), newResume(), newGrants(), newAudit(),
+		newUninstall(), newSecrets(), newJob())
 	root.AddCommand(newDiff(), newRender())
 	return root
 }

@@ -193,8 +193,9 @@ func newAudit() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "audit",
 		Short: "Show what this runner did in the account, by its own log",
-		Long: `Show the runner's own log, the oldest event first: which role each job got or was refused, who asked
-for logs of pods and why, and what the owner granted, paused and resumed. The control plane has no part in it.`,
+		Long: `Show the runner's own log, the oldest event first: which role each job got or was refused, which
+secrets it read, who asked for logs of pods and why, and what the owner granted, set, paused and resumed. The control
+plane has no part in it.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			all, err := audit.Read(dir)
@@ -215,11 +216,11 @@ for logs of pods and why, and what the owner granted, paused and resumed. The co
 				return fmt.Errorf("-o %s is not known; use table or json", output)
 			}
 			table := tabwriter.NewWriter(command.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(table, "AT\tWHAT\tROLE\tFOR\tJOB\tBY\tREASON")
+			fmt.Fprintln(table, "AT\tWHAT\tROLE OR SECRET\tFOR\tJOB\tBY\tREASON")
 			for _, e := range all {
 				what := strings.TrimSpace(e.Operation + " " + e.Component)
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.UTC().Format(time.RFC3339), e.What, cmp.Or(e.Role, "-"),
-					cmp.Or(what, "-"), cmp.Or(e.Job, "-"), cmp.Or(e.By, "-"), e.Reason)
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.UTC().Format(time.RFC3339), e.What,
+					cmp.Or(e.Role, e.Secret, "-"), cmp.Or(what, "-"), cmp.Or(e.Job, "-"), cmp.Or(e.By, "-"), e.Reason)
 			}
 			return table.Flush()
 		},

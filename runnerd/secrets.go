@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/audit"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 	"github.com/nuon-toolkit/nuon/runnerd/secretstore"
@@ -187,17 +188,29 @@ not part of the value. What reads the secret is deployed again once the runner h
 			if err != nil {
 				return err
 			}
-			return setSecret(command, store, name, value)
+			return f.set(command, store, name, value)
 		},
 	})
 }
 
-func setSecret(command *cobra.Command, store secretstore.Store, name secretstore.Name, value seal.Secret) error {
+func (f *secretFlags) set(command *cobra.Command, store secretstore.Store, name secretstore.Name,
+	value seal.Secret) error {
 	if err := store.Set(command.Context(), name, value); err != nil {
 		return fmt.Errorf("set secret %s: %w", name.Secret, err)
 	}
+	if err := f.record(audit.SecretSet, name); err != nil {
+		return err
+	}
 	_, err := fmt.Fprintf(command.OutOrStdout(), "set %s in %s\n", name.Secret, store.Location(name))
 	return err
+}
+
+// record adds what the owner did with a secret to the log of the runner, if the command was given its directory.
+func (f *secretFlags) record(what string, name secretstore.Name) error {
+	if f.dir == "" {
+		return nil
+	}
+	return audit.Append(f.dir, audit.Event{What: what, By: owner(), Secret: name.Secret, Install: name.Install})
 }
 
 // readSecret reads a value from a terminal, hidden, or from a file or a pipe.
@@ -231,7 +244,7 @@ func newGenerateSecret() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return setSecret(command, store, name, secretstore.Generate())
+			return f.set(command, store, name, secretstore.Generate())
 		},
 	})
 }
@@ -251,6 +264,9 @@ it again restores it.`,
 			}
 			if err := store.Delete(command.Context(), name); err != nil {
 				return fmt.Errorf("delete secret %s: %w", name.Secret, err)
+			}
+			if err := f.record(audit.SecretDeleted, name); err != nil {
+				return err
 			}
 			_, err = fmt.Fprintf(command.OutOrStdout(), "deleted %s from %s\n", name.Secret, store.Location(name))
 			return err

@@ -1,6 +1,6 @@
 // Package audit keeps the owner's own log of what a runner did in the account: which role each job got or was refused,
-// who saw logs of pods, and what the owner granted, paused and resumed. Events are only appended. Job processes,
-// runnerd and the commands of the owner write it; nothing is sent to the control plane.
+// which secrets it read, who saw logs of pods, and what the owner granted, set, paused and resumed. Events are only
+// appended. Job processes, runnerd and the commands of the owner write it; nothing is sent to the control plane.
 package audit
 
 import (
@@ -29,6 +29,7 @@ type Event struct {
 	Install   string    `json:"install,omitempty"`
 	Component string    `json:"component,omitempty"`
 	Operation string    `json:"operation,omitempty"`
+	Secret    string    `json:"secret,omitempty"` // name, never a value
 	Until     time.Time `json:"until,omitzero"`
 	Reason    string    `json:"reason,omitempty"`
 }
@@ -41,6 +42,10 @@ const (
 	GrantRemoved = "grant removed"
 	Paused       = "paused"
 	Resumed      = "resumed"
+
+	SecretRead    = "secret read"
+	SecretSet     = "secret set"
+	SecretDeleted = "secret deleted"
 
 	LogsRequested = "logs requested"
 	LogsEnded     = "logs ended"
@@ -63,7 +68,7 @@ func Append(dir string, e Event) error {
 		e.At = time.Now()
 	}
 	e.At = e.At.UTC().Truncate(time.Millisecond)
-	for _, field := range []*string{&e.By, &e.Role, &e.Job, &e.Install, &e.Component, &e.Operation} {
+	for _, field := range []*string{&e.By, &e.Role, &e.Job, &e.Install, &e.Component, &e.Operation, &e.Secret} {
 		*field = printable(*field, maxField)
 	}
 	e.Reason = printable(e.Reason, maxReason)

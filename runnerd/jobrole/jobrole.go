@@ -118,21 +118,10 @@ func (s *Session) start(ctx context.Context) (err error) {
 func requestOf(o Options) session.Request {
 	spec := o.Spec
 	request := session.Request{Role: spec.Role.Name, Session: spec.Job, Tags: map[string]string{
-		"install": policy.InstallOf(spec), "component": componentOf(spec), "operation": spec.Role.Operation}}
+		"install": policy.InstallOf(spec), "component": policy.ComponentOf(spec), "operation": spec.Role.Operation}}
 	request.ReadOnly = spec.Kind == api.JobSpecKindHealth || spec.Kind == api.JobSpecKindLogs ||
 		spec.Kind == api.JobSpecKindPlan && o.Policy.Roles.ReadOnlyPlans
 	return request
-}
-
-// componentOf returns the component or action of a job.
-func componentOf(spec api.JobSpec) string {
-	for _, name := range []string{spec.Plan.Deploy.Component, spec.Apply.Deploy.Component, spec.Action.Action,
-		spec.Logs.Request.Component} {
-		if name != "" {
-			return name
-		}
-	}
-	return ""
 }
 
 // granted returns the end of the owner's grant of the role, or an error if it needs one and has none now. Standing
@@ -203,7 +192,7 @@ func (s *Session) refuse(why error) error {
 func (s *Session) record(what, why string) error {
 	spec := s.options.Spec
 	return audit.Append(s.options.Dir, audit.Event{At: s.options.now(), What: what, Role: policy.RoleName(spec.Role),
-		Job: spec.Job, Attempt: spec.Attempt, Install: policy.InstallOf(spec), Component: componentOf(spec),
+		Job: spec.Job, Attempt: spec.Attempt, Install: policy.InstallOf(spec), Component: policy.ComponentOf(spec),
 		Operation: spec.Role.Operation, Until: s.request.Until, Reason: why})
 }
 

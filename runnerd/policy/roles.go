@@ -77,6 +77,17 @@ func installsIn(spec api.JobSpec) []string {
 	return slices.DeleteFunc(all, func(id string) bool { return id == "" })
 }
 
+// ComponentOf returns the component or action of a job.
+func ComponentOf(spec api.JobSpec) string {
+	for _, name := range []string{spec.Plan.Deploy.Component, spec.Apply.Deploy.Component, spec.Action.Action,
+		spec.Logs.Request.Component} {
+		if name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
 // checkInstall returns an error for a job of several installs, and of an install that the runner is not for.
 func (r Rule) checkInstall(spec api.JobSpec) error {
 	if spec.Kind == api.JobSpecKindBuild {

@@ -157,6 +157,11 @@ func TestASecretOfTheCustomer(t *testing.T) {
 	if w.data("Secret", "db", "value") != first || w.data("Secret", "url", "url") != "postgres://app:"+first+"@db" {
 		t.Error("the copy, or what the chart made of the secret, has another value")
 	}
+	log, err := os.ReadFile(filepath.Join(w.runnerDir(), "audit.log"))
+	if err != nil || !strings.Contains(string(log), `"secret set"`) || !strings.Contains(string(log), `"secret read"`) ||
+		strings.Contains(string(log), first) {
+		t.Errorf("the owner's log is %s, %v", log, err)
+	}
 	version := w.data("ConfigMap", "web", "version")
 	if w.data("ConfigMap", "web", "secret") != "db" || version == "" {
 		t.Errorf("the chart has the version %q", version)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/audit"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
@@ -166,6 +167,10 @@ func AddTo(ctx context.Context, env *job.Env, opened *values.Values, install str
 			env.Log.Info("read secret %s, version %s", secret.Name, found.Version)
 		}
 		opened.AddSecret(secret.Name, string(found.Secret.Reveal()))
+		if err := audit.Append(env.Root, audit.Event{What: audit.SecretRead, Secret: secret.Name, Job: env.Spec.Job,
+			Attempt: env.Spec.Attempt, Install: install, Component: policy.ComponentOf(env.Spec)}); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/audit"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
@@ -38,10 +39,11 @@ func TestValuesOfAJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	root := t.TempDir()
 	render := func(of string, mayMiss bool, names ...string) (string, string, error) {
 		var log bytes.Buffer
 		known := &redact.Set{}
-		env := &job.Env{Redact: known, Log: job.NewLog(&log, known), KubeConfig: clustertest.Kubeconfig(t),
+		env := &job.Env{Root: root, Redact: known, Log: job.NewLog(&log, known), KubeConfig: clustertest.Kubeconfig(t),
 			Policy: policy.Rule{Secrets: policy.Secrets{Store: policy.StoreKubernetes, Namespace: namespace,
 				Installs: []string{install}}}}
 		opened, err := values.Open(of, api.Values{Plain: json.RawMessage("{}")}, key, known)
@@ -78,5 +80,10 @@ func TestValuesOfAJob(t *testing.T) {
 		if got, _, err := render(of, true, "db"); err == nil {
 			t.Errorf("a job of %s gets %q", of, got)
 		}
+	}
+	events, err := audit.Read(root)
+	if err != nil || len(events) == 0 || events[0].What != audit.SecretRead || events[0].Secret != "db" ||
+		events[0].Install != install {
+		t.Errorf("the owner's log has %+v, %v", events, err)
 	}
 }
