@@ -85,7 +85,8 @@ var layers = map[string][][]string{
 	},
 	"runnerd": {
 		{"apiclient", "apiclient/contacttest", "audit", "cloud/azure", "cloud/session", "jobenv", "kind/terraform/modules",
-			"kind/terraform/modules/registrytest", "policy", "secretstore", "spool", "subprocess", "timing", "values"},
+			"kind/terraform/modules/registrytest", "plainlines", "policy", "secretstore", "spool", "subprocess",
+			"timing", "values"},
 		{"cloud/aws", "cloud/gcp", "fault", "grant", "process", "runnerlog", "secretstore/aws", "secretstore/rest",
 			"subprocess/childtest", "tfbinary", "values/valuestest"},
 		{"cloud", "jobrole", "secretstore/azure", "secretstore/gcp"},

@@ -25,6 +25,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/components"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contextcmd"
+	"github.com/nuon-toolkit/nuon/cli/debug"
 	"github.com/nuon-toolkit/nuon/cli/dev"
 	diffcmd "github.com/nuon-toolkit/nuon/cli/diff"
 	"github.com/nuon-toolkit/nuon/cli/doctor"
@@ -147,7 +148,7 @@ func newRoot(e *cmdenv.Env) *cobra.Command {
 	root.SetCompletionCommandGroupID("machine")
 	add(root, "journeys", initialize.New(e), validate.New(e), graph.New(e), fmtcmd.New(e),
 		appsync.New(e), approvals.NewReview(e), approvals.NewApprove(e), approvals.NewReject(e),
-		installs.NewDeploy(e), actions.NewRun(e), logs.New(e), explain.New(e),
+		installs.NewDeploy(e), actions.NewRun(e), logs.New(e), debug.New(e), explain.New(e),
 		schema.New(e), render.New(e), status.New(e), diffcmd.New(e))
 	add(root, "nouns", apps.New(e), components.New(e), builds.New(e), releases.New(e),
 		installs.New(e), approvals.New(e), actions.New(e), images.New(e),

@@ -49,10 +49,11 @@ func handlers() job.Handlers {
 			func(k kind) job.Handler { return deploy.PlanHandler(k.deploy) }),
 		api.JobSpecKindApply: byKind(func(s api.JobSpec) string { return s.Apply.Deploy.ComponentKind },
 			func(k kind) job.Handler { return deploy.ApplyHandler(k.deploy) }),
-		api.JobSpecKindAction:  action.Action{},
-		api.JobSpecKindHealth:  healthCheckers(),
-		api.JobSpecKindSecrets: secretsync.Handler{},
-		api.JobSpecKindLogs:    podFinders(),
+		api.JobSpecKindAction:       action.Action{},
+		api.JobSpecKindHealth:       healthCheckers(),
+		api.JobSpecKindSecrets:      secretsync.Handler{},
+		api.JobSpecKindLogs:         podFinders(),
+		api.JobSpecKindDebugCommand: action.Debug{},
 	}
 }
 

@@ -194,8 +194,8 @@ func newAudit() *cobra.Command {
 		Use:   "audit",
 		Short: "Show what this runner did in the account, by its own log",
 		Long: `Show the runner's own log, the oldest event first: which role each job got or was refused, which
-secrets it read, who asked for logs of pods and why, and what the owner granted, set, paused and resumed. The control
-plane has no part in it.`,
+secrets it read, who asked for logs of pods or ran debug commands and why, and what the owner granted, set, paused and
+resumed. The control plane has no part in it.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			all, err := audit.Read(dir)

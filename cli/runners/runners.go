@@ -199,6 +199,9 @@ func Allows(p api.RunnerPolicy) []string {
 	if p.Debug.Logs {
 		lines = append(lines, "sends logs of pods")
 	}
+	if len(p.Debug.Commands) > 0 {
+		lines = append(lines, "debug commands: "+strings.Join(p.Debug.Commands, ", "))
+	}
 	return lines
 }
 

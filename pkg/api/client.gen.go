@@ -629,14 +629,15 @@ func (e JobResultStatus) Valid() bool {
 
 // Defines values for JobSpecKind.
 const (
-	JobSpecKindAction  JobSpecKind = "action"
-	JobSpecKindApply   JobSpecKind = "apply"
-	JobSpecKindBuild   JobSpecKind = "build"
-	JobSpecKindHealth  JobSpecKind = "health"
-	JobSpecKindLogs    JobSpecKind = "logs"
-	JobSpecKindPlan    JobSpecKind = "plan"
-	JobSpecKindSecrets JobSpecKind = "secrets"
-	JobSpecKindSync    JobSpecKind = "sync"
+	JobSpecKindAction       JobSpecKind = "action"
+	JobSpecKindApply        JobSpecKind = "apply"
+	JobSpecKindBuild        JobSpecKind = "build"
+	JobSpecKindDebugCommand JobSpecKind = "debug_command"
+	JobSpecKindHealth       JobSpecKind = "health"
+	JobSpecKindLogs         JobSpecKind = "logs"
+	JobSpecKindPlan         JobSpecKind = "plan"
+	JobSpecKindSecrets      JobSpecKind = "secrets"
+	JobSpecKindSync         JobSpecKind = "sync"
 )
 
 // Valid indicates whether the value is a known member of the JobSpecKind enum.
@@ -647,6 +648,8 @@ func (e JobSpecKind) Valid() bool {
 	case JobSpecKindApply:
 		return true
 	case JobSpecKindBuild:
+		return true
+	case JobSpecKindDebugCommand:
 		return true
 	case JobSpecKindHealth:
 		return true
@@ -2238,11 +2241,39 @@ type CredentialUpdate struct {
 
 // DebugPolicy How people may look into what runs. Nothing is allowed unless the runner's owner allows it.
 type DebugPolicy struct {
+	// Commands patterns of the debug commands that it runs
+	Commands []string `json:"commands,omitempty,omitzero"`
+
 	// Logs whether it sends log lines of the pods of components
 	Logs bool `json:"logs,omitempty,omitzero"`
 
 	// TimeoutSeconds how long one request may take; zero for no limit of its own
 	TimeoutSeconds int `json:"timeout_seconds,omitempty,omitzero"`
+}
+
+// DebugResult defines model for DebugResult.
+type DebugResult struct {
+	Bytes    int64 `json:"bytes"`
+	ExitCode int   `json:"exit_code"`
+	Lines    int   `json:"lines"`
+
+	// Transcript sha256 digest of the lines of the output, each with a line end
+	Transcript string `json:"transcript"`
+}
+
+// DebugSpec Run one debug command, with its output in the log of the job.
+type DebugSpec struct {
+	// Cluster Which Kubernetes cluster. For the context sandbox the one that the runner was given (--kubeconfig) comes first, then the outputs at path, then the cluster that the runner is in; any other context is told by its outputs alone.
+	Cluster   ClusterSpec     `json:"cluster,omitempty,omitzero"`
+	Install   string          `json:"install"`
+	InstallID string          `json:"install_id"`
+	Request   NewDebugCommand `json:"request"`
+
+	// RequestedBy name of the token of the person
+	RequestedBy string `json:"requested_by,omitempty,omitzero"`
+
+	// Values what describes the cluster
+	Values Values `json:"values"`
 }
 
 // DeclaredAction defines model for DeclaredAction.
@@ -2799,11 +2830,12 @@ type Job struct {
 // JobStatus defines model for Job.Status.
 type JobStatus string
 
-// JobResult At most one of build, plan, apply, action, health, secrets, logs is set; for a failed apply, what it did until then.
+// JobResult At most one of build, plan, apply, action, health, secrets, logs, debug is set; for a failed apply, what it did until then.
 type JobResult struct {
 	Action ActionResult `json:"action,omitempty,omitzero"`
 	Apply  ApplyResult  `json:"apply,omitempty,omitzero"`
 	Build  BuildResult  `json:"build,omitempty,omitzero"`
+	Debug  DebugResult  `json:"debug,omitempty,omitzero"`
 
 	// Error one sentence, and how to fix it
 	Error   string        `json:"error,omitempty,omitzero"`
@@ -2819,12 +2851,15 @@ type JobResult struct {
 // JobResultStatus lost: the process is provably gone and left no result
 type JobResultStatus string
 
-// JobSpec Exactly one of build, sync, plan, apply, action, health, secrets, logs is set, according to kind.
+// JobSpec Exactly one of build, sync, plan, apply, action, health, secrets, logs, debug is set, according to kind.
 type JobSpec struct {
 	Action  ActionSpec `json:"action,omitempty,omitzero"`
 	Apply   ApplySpec  `json:"apply,omitempty,omitzero"`
 	Attempt int        `json:"attempt"`
 	Build   BuildSpec  `json:"build,omitempty,omitzero"`
+
+	// Debug Run one debug command, with its output in the log of the job.
+	Debug DebugSpec `json:"debug,omitempty,omitzero"`
 
 	// Health Check the health of what is deployed on an install.
 	Health HealthSpec  `json:"health,omitempty,omitzero"`
@@ -3063,6 +3098,16 @@ type NewCredential struct {
 
 	// Username default git
 	Username string `json:"username,omitempty,omitzero"`
+}
+
+// NewDebugCommand defines model for NewDebugCommand.
+type NewDebugCommand struct {
+	// Command program and arguments; no shell reads them
+	Command []string `json:"command"`
+	Reason  string   `json:"reason"`
+
+	// TimeoutSeconds how long the command may run; default: ten minutes
+	TimeoutSeconds int `json:"timeout_seconds,omitempty,omitzero"`
 }
 
 // NewInstall defines model for NewInstall.
@@ -5023,6 +5068,9 @@ type DismissStateJSONRequestBody = Reason
 // RestoreStateJSONRequestBody defines body for RestoreState for application/json ContentType.
 type RestoreStateJSONRequestBody = Reason
 
+// CreateDebugCommandJSONRequestBody defines body for CreateDebugCommand for application/json ContentType.
+type CreateDebugCommandJSONRequestBody = NewDebugCommand
+
 // CreateLogRequestJSONRequestBody defines body for CreateLogRequest for application/json ContentType.
 type CreateLogRequestJSONRequestBody = NewLogRequest
 
@@ -5686,6 +5734,20 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
 	RestoreState(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CreateDebugCommandWithBody Make the runner run a debug command, with its output in the log of the returned job. 409 if the runner's owner does not allow debug commands, or the runner is offline. The runner itself checks which commands the owner allows.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/debug-commands (the `CreateDebugCommand` operationId).
+	CreateDebugCommandWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateDebugCommand Make the runner run a debug command, with its output in the log of the returned job. 409 if the runner's owner does not allow debug commands, or the runner is offline. The runner itself checks which commands the owner allows.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/debug-commands (the `CreateDebugCommand` operationId).
+	CreateDebugCommand(ctx context.Context, install InInstall, body CreateDebugCommandJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CreateLogRequestWithBody Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
 	//
 	// Takes any type of body and a specified content type.
@@ -5823,7 +5885,7 @@ type ClientInterface interface {
 	// GetJob performs a GET /v1/jobs/{job} (the `GetJob` operationId) request.
 	GetJob(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CancelJob End a log request. Other jobs end with their workflow or build; 409 for them.
+	// CancelJob End a log request or a debug command. Other jobs end with their workflow or build; 409 for them.
 	//
 	// Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJob(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7504,6 +7566,40 @@ func (c *Client) RestoreState(ctx context.Context, install InInstall, component 
 	return c.Client.Do(req)
 }
 
+// CreateDebugCommandWithBody Make the runner run a debug command, with its output in the log of the returned job. 409 if the runner's owner does not allow debug commands, or the runner is offline. The runner itself checks which commands the owner allows.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/installs/{install}/debug-commands (the `CreateDebugCommand` operationId).
+func (c *Client) CreateDebugCommandWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateDebugCommandRequestWithBody(c.Server, install, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateDebugCommand Make the runner run a debug command, with its output in the log of the returned job. 409 if the runner's owner does not allow debug commands, or the runner is offline. The runner itself checks which commands the owner allows.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/installs/{install}/debug-commands (the `CreateDebugCommand` operationId).
+func (c *Client) CreateDebugCommand(ctx context.Context, install InInstall, body CreateDebugCommandJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateDebugCommandRequest(c.Server, install, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // CreateLogRequestWithBody Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
 //
 // Takes any type of body and a specified content type.
@@ -7871,7 +7967,7 @@ func (c *Client) GetJob(ctx context.Context, job string, reqEditors ...RequestEd
 	return c.Client.Do(req)
 }
 
-// CancelJob End a log request. Other jobs end with their workflow or build; 409 for them.
+// CancelJob End a log request or a debug command. Other jobs end with their workflow or build; 409 for them.
 //
 // Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
 func (c *Client) CancelJob(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11673,6 +11769,53 @@ func NewRestoreStateRequestWithBody(server string, install InInstall, component 
 	return req, nil
 }
 
+// NewCreateDebugCommandRequest calls the generic CreateDebugCommand builder with application/json body
+func NewCreateDebugCommandRequest(server string, install InInstall, body CreateDebugCommandJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateDebugCommandRequestWithBody(server, install, "application/json", bodyReader)
+}
+
+// NewCreateDebugCommandRequestWithBody constructs an http.Request for the CreateDebugCommand method, with any body, and a specified content type
+func NewCreateDebugCommandRequestWithBody(server string, install InInstall, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/debug-commands", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewCreateLogRequestRequest calls the generic CreateLogRequest builder with application/json body
 func NewCreateLogRequestRequest(server string, install InInstall, body CreateLogRequestJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -14558,6 +14701,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
 	RestoreStateWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody, reqEditors ...RequestEditorFn) (*RestoreStateResponse, error)
 
+	// CreateDebugCommandWithBodyWithResponse Make the runner run a debug command, with its output in the log of the returned job. 409 if the runner's owner does not allow debug commands, or the runner is offline. The runner itself checks which commands the owner allows.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/debug-commands (the `CreateDebugCommand` operationId).
+	CreateDebugCommandWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateDebugCommandResponse, error)
+
+	// CreateDebugCommandWithResponse Make the runner run a debug command, with its output in the log of the returned job. 409 if the runner's owner does not allow debug commands, or the runner is offline. The runner itself checks which commands the owner allows.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/debug-commands (the `CreateDebugCommand` operationId).
+	CreateDebugCommandWithResponse(ctx context.Context, install InInstall, body CreateDebugCommandJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateDebugCommandResponse, error)
+
 	// CreateLogRequestWithBodyWithResponse Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -14717,7 +14874,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetJobWithResponse(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*GetJobResponse, error)
 
-	// CancelJobWithResponse End a log request. Other jobs end with their workflow or build; 409 for them.
+	// CancelJobWithResponse End a log request or a debug command. Other jobs end with their workflow or build; 409 for them.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17989,6 +18146,54 @@ func (r RestoreStateResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RestoreStateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateDebugCommandResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateDebugCommandResponse) GetJSON201() *Job {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateDebugCommandResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateDebugCommandResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateDebugCommandResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateDebugCommandResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateDebugCommandResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21542,6 +21747,32 @@ func (c *ClientWithResponses) RestoreStateWithResponse(ctx context.Context, inst
 	return ParseRestoreStateResponse(rsp)
 }
 
+// CreateDebugCommandWithBodyWithResponse Make the runner run a debug command, with its output in the log of the returned job. 409 if the runner's owner does not allow debug commands, or the runner is offline. The runner itself checks which commands the owner allows.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/debug-commands (the `CreateDebugCommand` operationId).
+func (c *ClientWithResponses) CreateDebugCommandWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateDebugCommandResponse, error) {
+	rsp, err := c.CreateDebugCommandWithBody(ctx, install, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateDebugCommandResponse(rsp)
+}
+
+// CreateDebugCommandWithResponse Make the runner run a debug command, with its output in the log of the returned job. 409 if the runner's owner does not allow debug commands, or the runner is offline. The runner itself checks which commands the owner allows.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/debug-commands (the `CreateDebugCommand` operationId).
+func (c *ClientWithResponses) CreateDebugCommandWithResponse(ctx context.Context, install InInstall, body CreateDebugCommandJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateDebugCommandResponse, error) {
+	rsp, err := c.CreateDebugCommand(ctx, install, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateDebugCommandResponse(rsp)
+}
+
 // CreateLogRequestWithBodyWithResponse Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -21839,7 +22070,7 @@ func (c *ClientWithResponses) GetJobWithResponse(ctx context.Context, job string
 	return ParseGetJobResponse(rsp)
 }
 
-// CancelJobWithResponse End a log request. Other jobs end with their workflow or build; 409 for them.
+// CancelJobWithResponse End a log request or a debug command. Other jobs end with their workflow or build; 409 for them.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24424,6 +24655,39 @@ func ParseRestoreStateResponse(rsp *http.Response) (*RestoreStateResponse, error
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
 		var dest Workflow
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateDebugCommandResponse parses an HTTP response from a CreateDebugCommandWithResponse call
+func ParseCreateDebugCommandResponse(rsp *http.Response) (*CreateDebugCommandResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateDebugCommandResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Job
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -20,6 +20,7 @@ var operations = []Operation{
 	{ID: "confirmRunner", Method: "POST", Path: "/v1/runners/{runner}/confirm"},
 	{ID: "createApp", Method: "POST", Path: "/v1/apps"},
 	{ID: "createCredential", Method: "POST", Path: "/v1/credentials"},
+	{ID: "createDebugCommand", Method: "POST", Path: "/v1/installs/{install}/debug-commands"},
 	{ID: "createInstall", Method: "POST", Path: "/v1/installs"},
 	{ID: "createLogRequest", Method: "POST", Path: "/v1/installs/{install}/log-requests"},
 	{ID: "createModuleRefresh", Method: "POST", Path: "/v1/apps/{app}/module-refreshes"},

@@ -3,7 +3,7 @@
 //
 // It reads what is deployed and what the runner's owner allows, adds jobs, and records each request and its end in the
 // audit log. It never repeats a request, and one that no runner starts soon ends, because nobody waits for it any more.
-// The control API calls RequestLogs; package jobs calls JobAccepted and JobEnded.
+// The control API calls RequestLogs and RequestCommand; package jobs calls JobAccepted and JobEnded.
 package inspection
 
 import (
@@ -58,6 +58,8 @@ type SpecSource interface {
 	// HealthSpec returns a part for each component that was deployed into a cluster, and the role to read it with, or
 	// why there is no such role now.
 	HealthSpec(ctx context.Context, tx *store.Tx, install store.Install) (spec api.JobSpec, why string, err error)
+	// DebugSpec returns what a debug command reads to find the install's cluster, in the same way.
+	DebugSpec(ctx context.Context, tx *store.Tx, install store.Install) (spec api.JobSpec, why string, err error)
 }
 
 // Service adds requests. It is safe for concurrent use, by any number of replicas.
@@ -106,6 +108,43 @@ func (s *Service) RequestLogs(ctx context.Context, tx *store.Tx, installID, acto
 	})
 }
 
+// RequestCommand adds a request to run a debug command, and returns its job.
+func (s *Service) RequestCommand(ctx context.Context, tx *store.Tx, installID, actor string,
+	request api.NewDebugCommand) (jobID string, err error) {
+	install, err := tx.LockInstall(ctx, tx.Org, installID)
+	if err != nil {
+		return "", err
+	}
+	if err := checkRunner(ctx, tx, install, api.JobSpecKindDebugCommand); err != nil {
+		return "", err
+	}
+	spec, why, err := s.specs.DebugSpec(ctx, tx, install)
+	if err != nil {
+		return "", err
+	}
+	if why != "" {
+		return "", ErrRunnerUnavailable.With("%s", why)
+	}
+	request.TimeoutSeconds = cmp.Or(request.TimeoutSeconds, defaultTime)
+	spec.TimeoutSeconds = request.TimeoutSeconds + graceTime
+	spec.Debug.Request, spec.Debug.RequestedBy = request, actor
+	jobID, err = jobs.Enqueue(ctx, tx, jobs.NewJob{
+		Runner: install.RunnerID, Kind: string(api.JobSpecKindDebugCommand), OwnerKind: OwnerKind, OwnerID: install.ID,
+		InstallID: install.ID, Reason: fmt.Sprintf("%s asked for a debug command: %s", actor, request.Reason), Spec: spec,
+	})
+	if err != nil {
+		return "", err
+	}
+	return jobID, tx.Audit(ctx, actor, "install.debug", install.ID, map[string]any{
+		"job": jobID, "command": request.Command, "reason": request.Reason,
+	})
+}
+
+// refusals describe, by kind of job, what an owner does not allow.
+var refusals = map[api.JobSpecKind]string{
+	api.JobSpecKindLogs: "sends no logs of pods", api.JobSpecKindDebugCommand: "runs no debug commands",
+}
+
 // checkRunner returns a refusal if the install's runner does not take such a request now.
 func checkRunner(ctx context.Context, tx *store.Tx, install store.Install, kind api.JobSpecKind) error {
 	found, err := tx.RunnersByID(ctx, tx.Org, []string{install.RunnerID})
@@ -119,7 +158,7 @@ func checkRunner(ctx context.Context, tx *store.Tx, install store.Install, kind 
 		return ErrRunnerUnavailable.With("%s", why)
 	}
 	if !runners.Allows(runners.ReportedPolicy(found[0]), string(kind)) {
-		return ErrNotAllowed.With("runner %s sends no logs of pods", found[0].Name)
+		return ErrNotAllowed.With("runner %s %s", found[0].Name, refusals[kind])
 	}
 	open, err := tx.OpenInspections(ctx, tx.Org, install.RunnerID)
 	if err != nil {
@@ -156,16 +195,18 @@ func (s *Service) JobAccepted(_ context.Context, tx *store.Tx, job store.Job) er
 
 // JobEnded records the end of a request.
 func (s *Service) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error {
-	detail := map[string]any{"job": job.ID, "status": result.Status, "error": runners.Printable(result.Error, maxError)}
-	if job.Kind == string(api.JobSpecKindLogs) {
-		detail["lines"], detail["bytes"] = result.Logs.Lines, result.Logs.Bytes
-	}
 	var spec api.JobSpec
 	if err := json.Unmarshal(job.Spec, &spec); err != nil {
 		return fmt.Errorf("decode the spec of job %s: %w", job.ID, err)
 	}
-	detail["requested_by"] = spec.Logs.RequestedBy
-	return tx.Audit(ctx, "runner", "install.logs_end", job.OwnerID, detail)
+	detail := map[string]any{"job": job.ID, "status": result.Status, "error": runners.Printable(result.Error, maxError)}
+	if job.Kind == string(api.JobSpecKindLogs) {
+		detail["requested_by"], detail["lines"], detail["bytes"] = spec.Logs.RequestedBy, result.Logs.Lines, result.Logs.Bytes
+		return tx.Audit(ctx, "runner", "install.logs_end", job.OwnerID, detail)
+	}
+	detail["requested_by"], detail["exit_code"] = spec.Debug.RequestedBy, result.Debug.ExitCode
+	detail["lines"], detail["transcript"] = result.Debug.Lines, runners.PrintableShort(result.Debug.Transcript)
+	return tx.Audit(ctx, "runner", "install.debug_end", job.OwnerID, detail)
 }
 
 var _ jobs.Owner = (*Service)(nil)

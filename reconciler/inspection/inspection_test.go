@@ -26,6 +26,12 @@ func (deployed) HealthSpec(context.Context, *store.Tx, store.Install) (spec api.
 	return spec, "", nil
 }
 
+func (deployed) DebugSpec(_ context.Context, _ *store.Tx, install store.Install) (spec api.JobSpec, why string,
+	err error) {
+	spec.Debug.InstallID = install.ID
+	return spec, "", nil
+}
+
 // rig is an install with its runner, and the service.
 type rig struct {
 	*testing.T
@@ -180,6 +186,49 @@ func TestContactLost(t *testing.T) {
 	r.RunOut(t, r.Org.ID, ref)
 	if got := r.Text(t, "select status || ' ' || error from jobs"); !strings.Contains(got, "lost lost contact") ||
 		!strings.Contains(got, "request it again") {
+		t.Error(got)
+	}
+}
+
+// TestADebugCommand checks that a debug command needs commands that the owner allows, also where logs are allowed, and
+// that the audit log has the command, who asked and why, and how it ended.
+func TestADebugCommand(t *testing.T) {
+	r := newRig(t)
+	ask := func() (jobID string, err error) {
+		err = r.Store.InTx(t.Context(), r.Org.ID, func(ctx context.Context, tx *store.Tx) error {
+			jobID, err = r.service.RequestCommand(ctx, tx, r.install, "vera",
+				api.NewDebugCommand{Command: []string{"df", "-h"}, Reason: "it is full"})
+			return err
+		})
+		return jobID, err
+	}
+	r.lease(logsAllowed)
+	if _, err := ask(); !errors.Is(err, inspection.ErrNotAllowed) {
+		t.Fatal(err)
+	}
+	allowed := api.RunnerPolicy{Debug: api.DebugPolicy{Commands: []string{"df -h"}}}
+	r.lease(allowed)
+	jobID, err := ask()
+	if err != nil {
+		t.Fatal(err)
+	}
+	refs := r.lease(allowed)
+	if len(refs) != 1 || refs[0].Job != jobID {
+		t.Fatal(refs)
+	}
+	if _, err := r.jobs.Accept(t.Context(), r.runner.Caller, refs[0]); err != nil {
+		t.Fatal(err)
+	}
+	result := api.JobResult{Status: api.JobResultStatusFailed, Error: "df ended with exit code 2",
+		Debug: api.DebugResult{ExitCode: 2, Transcript: "sha256:00"}}
+	if err := r.jobs.Result(t.Context(), r.runner.Caller, refs[0], result); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.audited("install.debug"); !strings.HasPrefix(got, "vera ") || !strings.Contains(got, `["df", "-h"]`) ||
+		!strings.Contains(got, "it is full") {
+		t.Error(got)
+	}
+	if got := r.audited("install.debug_end"); !strings.Contains(got, `"exit_code": 2`) || !strings.Contains(got, "sha256:00") {
 		t.Error(got)
 	}
 }

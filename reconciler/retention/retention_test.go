@@ -136,6 +136,8 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 	w.exec("insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, 'ico', "+
 		"'l', '{}', 'job-holds', 1)", w.org)
 	w.job("job-contests", "step", "stp-long-gone", 400)
+	w.job("job-debug", "inspection", "ins", 400)
+	w.exec("update jobs set kind = 'debug_command' where id = 'job-debug'")
 	w.job("job-built", "build", "bld", 400)
 	w.job("job-yesterday", "step", "stp-long-gone", 1)
 	w.exec("insert into component_inputs (org_id, id, component_id, digest, recipe, revision_id, reason) values ($1, "+
@@ -203,9 +205,11 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 	w.wantLeft("select id from plans where org_id = $1 order by id", "pln-applied", "pln-newest", "pln-refused",
 		"pln-waits", "pln-works", "pln-young")
 	w.wantLeft("select id from approval_responses where org_id = $1 and id = 'rsp-gone'")
-	w.wantLeft("select id from jobs where org_id = $1 order by id", "job-applied", "job-contests", "job-holds",
+	w.wantLeft("select id from jobs where org_id = $1 order by id", "job-applied", "job-contests", "job-debug",
+		"job-holds",
 		"job-newest", "job-refused", "job-waits", "job-works", "job-yesterday", "job-young")
-	w.wantLeft("select distinct job_id from log_chunks where org_id = $1 order by job_id", "job-works", "job-yesterday")
+	w.wantLeft("select distinct job_id from log_chunks where org_id = $1 order by job_id", "job-debug",
+		"job-works", "job-yesterday")
 	w.wantLeft("select max(seq) || ' ' || count(*) from runner_logs where org_id = $1", "6 6")
 	w.wantLeft("select coalesce(job_id, 'none') from builds where org_id = $1", "none")
 	w.wantLeft("select id from revisions where org_id = $1 order by number", "rev-1", "rev-2", "rev-3", "rev-4",

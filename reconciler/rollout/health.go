@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -42,4 +44,25 @@ func (s *snapshot) health() api.HealthSpec {
 		spec.Parts = append(spec.Parts, part)
 	}
 	return spec
+}
+
+// DebugSpec returns what a debug command on an install reads to find its cluster, under which role, and why there is no
+// such role now (inspection.SpecSource). Before the sandbox was deployed there are no values.
+func (r *Rollout) DebugSpec(ctx context.Context, tx *store.Tx, install store.Install) (spec api.JobSpec, why string,
+	err error) {
+	s, err := loadLocked(ctx, tx, install, r.configs)
+	if err != nil {
+		return spec, "", err
+	}
+	spec.Debug = api.DebugSpec{Install: install.Name, InstallID: install.ID, Cluster: clusterNamed(s.config, "")}
+	var reads []render.Path
+	sandbox := s.components[appconfig.SandboxName]
+	if sandbox != nil && sandbox.row.AppliedDigest != "" {
+		reads = append(reads, render.Path(spec.Debug.Cluster.Path))
+	}
+	if spec.Debug.Values, err = s.values(reads); err != nil {
+		return spec, "", err
+	}
+	spec.Role, why = s.operationRole(installstack.Operation{Verb: installstack.VerbHealth})
+	return spec, why, nil
 }

@@ -47,6 +47,9 @@ func ReadPolicy(request api.LeaseRequest) api.RunnerPolicy {
 	}
 	p.Roles = readRoles(p.Roles)
 	p.Reason, p.Window = Printable(p.Reason, maxPolicyText), Printable(p.Window, maxPolicyText)
+	if p.Debug.Commands != nil {
+		p.Debug.Commands = printableAll(p.Debug.Commands)
+	}
 	p.Debug.TimeoutSeconds = max(p.Debug.TimeoutSeconds, 0)
 	p.Limits = api.RunnerLimits{
 		Capacity: max(p.Limits.Capacity, 0), MemoryBytes: max(p.Limits.MemoryBytes, 0),
@@ -147,6 +150,9 @@ func AllowedKinds(p api.RunnerPolicy) []string {
 	}
 	if p.Debug.Logs {
 		kinds = append(kinds, string(api.JobSpecKindLogs))
+	}
+	if len(p.Debug.Commands) > 0 {
+		kinds = append(kinds, string(api.JobSpecKindDebugCommand))
 	}
 	return kinds
 }

@@ -52,6 +52,11 @@ func (r *run) openCluster(ctx context.Context) error {
 	}
 	environ := jobenv.ToolEnv(os.Environ())
 	if !r.cluster(environ) && environ["KUBERNETES_SERVICE_HOST"] == "" {
+		if r.spec.Action == "" {
+			r.env.Log.Warn("there is no cluster for this command: the sandbox has no output cluster, and the runner was " +
+				"started without --kubeconfig and outside of a cluster")
+			return nil
+		}
 		r.env.Log.Warn("action %s has enable_kube_config, and this runner was given no cluster; let the sandbox have an "+
 			"output cluster, or have the runner's owner start it with runnerd run --kubeconfig", r.spec.Action)
 		return nil

@@ -1,6 +1,7 @@
 // Package audit keeps the owner's own log of what a runner did in the account: which role each job got or was refused,
-// which secrets it read, who saw logs of pods, and what the owner granted, set, paused and resumed. Events are only
-// appended. Job processes, runnerd and the commands of the owner write it; nothing is sent to the control plane.
+// which secrets it read, who saw logs of pods and ran debug commands, and what the owner granted, set, paused and
+// resumed. Events are only appended. Job processes, runnerd and the commands of the owner write it; nothing is sent to
+// the control plane.
 package audit
 
 import (
@@ -49,6 +50,9 @@ const (
 
 	LogsRequested = "logs requested"
 	LogsEnded     = "logs ended"
+	DebugRefused  = "debug command refused"
+	DebugStarted  = "debug command started"
+	DebugEnded    = "debug command ended"
 )
 
 // maxFile is the size from which a log is set aside as audit.log.1, which replaces an earlier one.

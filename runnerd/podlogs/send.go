@@ -17,6 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/plainlines"
 )
 
 const (
@@ -158,14 +159,14 @@ func (s *sender) read(ctx context.Context, of cluster.Container, first bool) err
 	s.mutex.Lock()
 	s.readers++
 	s.mutex.Unlock()
-	out := &lines{log: func(line string) {
+	out := &plainlines.Writer{Line: func(line string) {
 		s.lines.Add(1)
 		s.env.Log.Info("%s | %s", name, line)
 	}}
 	masked := s.env.Redact.Writer(out)
 	defer func() {
 		_ = masked.Close()
-		out.close()
+		_ = out.Close()
 	}()
 	return s.copy(ctx, masked, stream, name)
 }

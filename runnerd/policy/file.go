@@ -62,6 +62,8 @@ type Secrets struct {
 type Debug struct {
 	// Logs allows requests for log lines of the pods of components.
 	Logs bool `toml:"logs"`
+	// Commands are the debug commands that may run; empty for none.
+	Commands []Command `toml:"commands"`
 	// Timeout is how long one request may take; zero for no limit here.
 	Timeout Duration `toml:"timeout"`
 }
@@ -113,7 +115,7 @@ func Parse(name string, content []byte) (File, error) {
 		for _, missing := range unknown.Errors {
 			row, column := missing.Position()
 			lines = append(lines, fmt.Sprintf("%s:%d:%d: there is no %s in a runner file; it has enabled, jobs, components, "+
-				"[debug] with logs and timeout, [actions] with free_env, "+
+				"[debug] with logs, commands and timeout, [actions] with free_env, "+
 				"[cluster] with exec, [roles] with own_identity, allow, break_glass and read_only_plans, "+
 				"[window] with days, hours and zone, [limits] with memory, timeout and capacity, and [secrets] with store, "+
 				"region, project, vault, namespace, installs and addresses",
@@ -126,7 +128,7 @@ func Parse(name string, content []byte) (File, error) {
 		row, column := wrong.Position()
 		if slices.Equal(wrong.Key(), toml.Key{"debug"}) {
 			return File{}, fmt.Errorf("%s:%d:%d: debug is a table; write [debug] with logs = true to allow requests for logs, "+
-				"and nothing to allow none", name, row, column)
+				"commands to allow debug commands, and nothing to allow none", name, row, column)
 		}
 		return File{}, fmt.Errorf("%s:%d:%d: %s", name, row, column, strings.TrimPrefix(wrong.Error(), "toml: "))
 	}

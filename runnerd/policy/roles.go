@@ -70,7 +70,8 @@ func InstallOf(spec api.JobSpec) string { return cmp.Or(installsIn(spec)...) }
 // installsIn returns all ids of installs in the spec of a job. CheckSpec accepts only those with the same one.
 func installsIn(spec api.JobSpec) []string {
 	all := []string{spec.Sync.InstallID, spec.Plan.Deploy.InstallID, spec.Apply.Deploy.InstallID, spec.Action.InstallID,
-		spec.Health.InstallID, spec.Secrets.InstallID, spec.Logs.InstallID, spec.Logs.Part.Deploy.InstallID}
+		spec.Health.InstallID, spec.Secrets.InstallID, spec.Logs.InstallID, spec.Logs.Part.Deploy.InstallID,
+		spec.Debug.InstallID}
 	for _, part := range spec.Health.Parts {
 		all = append(all, part.Deploy.InstallID)
 	}

@@ -27,6 +27,9 @@ func (f File) RuleAt(now time.Time) Rule {
 		Limits: api.RunnerLimits{
 			MemoryBytes: int64(f.Limits.Memory), TimeoutSeconds: int(time.Duration(f.Limits.Timeout) / time.Second),
 		}}}
+	if len(f.Debug.Commands) > 0 {
+		rule.Debug.Commands = *stringList(f.Debug.Commands)
+	}
 	if f.Limits.Capacity != nil {
 		rule.Limits.Capacity = *f.Limits.Capacity
 	}
@@ -92,6 +95,13 @@ func (r Rule) checkJob(kind string) error {
 		if !r.Debug.Logs {
 			return errors.New("the runner's own file does not allow requests for logs of pods; its owner decides that, with " +
 				"logs in [debug] of the runner file")
+		}
+		return nil
+	}
+	if kind == string(api.JobSpecKindDebugCommand) {
+		if len(r.Debug.Commands) == 0 {
+			return errors.New("the runner's own file does not allow debug commands; its owner decides that, with commands in " +
+				"[debug] of the runner file")
 		}
 		return nil
 	}
@@ -196,19 +206,12 @@ func (r Rule) Lines() [][2]string {
 		window = "always"
 	}
 	yes := map[bool]string{true: "yes", false: "no"}
-	debug := "nothing"
-	if r.Debug.Logs {
-		debug = "logs of pods"
-		if r.Debug.TimeoutSeconds > 0 {
-			debug += fmt.Sprintf(", for %v at a time", time.Duration(r.Debug.TimeoutSeconds)*time.Second)
-		}
-	}
 	return [][2]string{
 		{"takes", takes},
 		{"jobs", listed(r.Jobs, "all kinds")},
 		{"components", listed(r.Components, "all kinds")},
 		{"window", window},
-		{"debug", debug},
+		{"debug", describeDebug(r.Debug)},
 		{"free env", yes[r.FreeEnv]},
 		{"cluster exec", listed(&r.ClusterExec, "")},
 		{"roles", r.roleLine()},
@@ -249,6 +252,25 @@ func (r Rule) roleLine() string {
 		line += "; granted: " + g.Role + " until " + g.Until.UTC().Format(time.RFC3339)
 	}
 	return line
+}
+
+// describeDebug returns how people may look into what runs.
+func describeDebug(d api.DebugPolicy) string {
+	var allowed []string
+	if d.Logs {
+		allowed = append(allowed, "logs of pods")
+	}
+	if len(d.Commands) > 0 {
+		allowed = append(allowed, "the commands "+strings.Join(d.Commands, ", "))
+	}
+	if len(allowed) == 0 {
+		return "nothing"
+	}
+	text := strings.Join(allowed, "; ")
+	if d.TimeoutSeconds > 0 {
+		text += fmt.Sprintf("; for %v at a time", time.Duration(d.TimeoutSeconds)*time.Second)
+	}
+	return text
 }
 
 func listed(allowed *[]string, all string) string {

@@ -29,7 +29,7 @@ var (
 	// kindsWithoutComponent are the kinds of job whose offer has no kind of component: actions, and health
 	// checks, whose spec has parts of several kinds, secrets, and logs, whose spec has one part.
 	kindsWithoutComponent = []string{string(api.JobSpecKindAction), string(api.JobSpecKindHealth),
-		string(api.JobSpecKindSecrets), string(api.JobSpecKindLogs)}
+		string(api.JobSpecKindSecrets), string(api.JobSpecKindLogs), string(api.JobSpecKindDebugCommand)}
 )
 
 // UnmarshalText accepts the known kinds.

@@ -388,6 +388,11 @@ func (r *runner) listAttempts() []*attempt {
 // a log while a deploy waits for its pods.
 const maxInspections = 4
 
+// isInspection reports whether a job of a kind is a request of a person to look into what runs.
+func isInspection(kind string) bool {
+	return kind == string(api.JobSpecKindLogs) || kind == string(api.JobSpecKindDebugCommand)
+}
+
 // freeSlots returns how many more jobs may run. Attempts that have ended but are not
 // delivered yet do not count, and neither do maxInspections requests.
 func (r *runner) freeSlots(rule policy.Rule) int {
@@ -399,7 +404,7 @@ func (r *runner) freeSlots(rule policy.Rule) int {
 	for _, a := range r.listAttempts() {
 		switch {
 		case a.isConcluded():
-		case a.record.Kind == string(api.JobSpecKindLogs) && inspections < maxInspections:
+		case isInspection(a.record.Kind) && inspections < maxInspections:
 			inspections++
 		default:
 			free--

@@ -77,6 +77,8 @@ func changes(w *world) map[string]changed {
 		}},
 		"createLogRequest": {path: install + "/log-requests", action: "install.logs", before: w.allowLogs,
 			body: map[string]any{"component": o.mark + "-web", "reason": "it is slow"}},
+		"createDebugCommand": {path: install + "/debug-commands", action: "install.debug", before: w.allowLogs,
+			body: map[string]any{"command": []string{"kubectl", "get", "pods"}, "reason": "it is slow"}},
 		"cancelJob": {path: "/v1/jobs/" + o.ids["job"] + "/cancel", action: "install.cancel_request", before: func() {
 			w.exec("update jobs set owner_kind = 'inspection', kind = 'logs', owner_id = install_id, status = 'queued', "+
 				"ended_at = null where id = $1", o.ids["job"])

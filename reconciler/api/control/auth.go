@@ -73,7 +73,7 @@ var needs = map[string]role{
 	"RetryStep": operator, "SkipStep": operator,
 	"CreateLogRequest": operator, "CancelJob": operator,
 	"RestoreState": operator, "DismissState": operator, "FreeStateLock": operator, "GetRunnerLogs": operator,
-	"RespondApproval": approver, "SetWorkflowRule": approver,
+	"CreateDebugCommand": approver, "RespondApproval": approver, "SetWorkflowRule": approver,
 	"CreateApp": admin, "ForgetInstall": admin, "CreateCredential": admin, "UpdateCredential": admin,
 	"CreateWebhook": admin, "RotateWebhook": admin, "CreateRunner": admin,
 	"CreateRegistration": admin, "ReplaceRunner": admin, "ConfirmRunner": admin, "ForgetStack": admin,
@@ -107,7 +107,9 @@ var inApp = map[string]bool{
 	"RetryStep": true, "SkipStep": true, "GetPlan": true, "ListApprovals": true, "GetApproval": true,
 	"RespondApproval": true,
 	"GetJob":          true, "GetLogs": true, "CreateLogRequest": true, "CancelJob": true,
-	"ListStates": true, "ListStateVersions": true, "RestoreState": true, "DismissState": true, "AbandonState": true,
+	"CreateDebugCommand": true,
+	"ListStates":         true, "ListStateVersions": true, "RestoreState": true, "DismissState": true,
+	"AbandonState":  true,
 	"FreeStateLock": true,
 }
 

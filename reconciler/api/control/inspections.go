@@ -28,6 +28,26 @@ func (s *Server) CreateLogRequest(
 	return CreateLogRequest201JSONResponse(job), err
 }
 
+// CreateDebugCommand implements POST /v1/installs/{install}/debug-commands.
+func (s *Server) CreateDebugCommand(
+	ctx context.Context, r CreateDebugCommandRequestObject,
+) (CreateDebugCommandResponseObject, error) {
+	var job api.Job
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		install, _, err := findInstall(ctx, tx, r.Install)
+		if err != nil {
+			return err
+		}
+		made, err := s.services.Inspections.RequestCommand(ctx, tx, install.ID, callerOf(ctx).actor, *r.Body)
+		if err != nil {
+			return err
+		}
+		job, err = findJob(ctx, tx, made)
+		return err
+	})
+	return CreateDebugCommand201JSONResponse(job), err
+}
+
 // CancelJob implements POST /v1/jobs/{job}/cancel.
 func (s *Server) CancelJob(ctx context.Context, r CancelJobRequestObject) (CancelJobResponseObject, error) {
 	var job api.Job

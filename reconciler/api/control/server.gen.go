@@ -155,6 +155,9 @@ type ServerInterface interface {
 	// RestoreState Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/restore)
 	RestoreState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, version InStateVersion, params RestoreStateParams)
+	// CreateDebugCommand Make the runner run a debug command, with its output in the log of the returned job. 409 if the runner's owner does not allow debug commands, or the runner is offline. The runner itself checks which commands the owner allows.
+	// (POST /v1/installs/{install}/debug-commands)
+	CreateDebugCommand(w http.ResponseWriter, r *http.Request, install InInstall)
 	// CreateLogRequest Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
 	// (POST /v1/installs/{install}/log-requests)
 	CreateLogRequest(w http.ResponseWriter, r *http.Request, install InInstall)
@@ -206,7 +209,7 @@ type ServerInterface interface {
 
 	// (GET /v1/jobs/{job})
 	GetJob(w http.ResponseWriter, r *http.Request, job string)
-	// CancelJob End a log request. Other jobs end with their workflow or build; 409 for them.
+	// CancelJob End a log request or a debug command. Other jobs end with their workflow or build; 409 for them.
 	// (POST /v1/jobs/{job}/cancel)
 	CancelJob(w http.ResponseWriter, r *http.Request, job string)
 	// GetLogs Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
@@ -2148,6 +2151,32 @@ func (siw *ServerInterfaceWrapper) RestoreState(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
+// CreateDebugCommand operation middleware
+func (siw *ServerInterfaceWrapper) CreateDebugCommand(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateDebugCommand(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // CreateLogRequest operation middleware
 func (siw *ServerInterfaceWrapper) CreateLogRequest(w http.ResponseWriter, r *http.Request) {
 
@@ -3957,6 +3986,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/break-glass", wrapper.RequestBreakGlass)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/break-glass/revoke", wrapper.RevokeBreakGlass)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/break-glass", wrapper.ListBreakGlass)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/debug-commands", wrapper.CreateDebugCommand)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/log-requests", wrapper.CreateLogRequest)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.GetStackOutputs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.SetStackOutputs)
@@ -5762,6 +5792,46 @@ type RestoreStatedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RestoreStatedefaultApplicationProblemPlusJSONResponse) VisitRestoreStateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateDebugCommandRequestObject struct {
+	Install InInstall `json:"install"`
+	Body    *CreateDebugCommandJSONRequestBody
+}
+
+type CreateDebugCommandResponseObject interface {
+	VisitCreateDebugCommandResponse(w http.ResponseWriter) error
+}
+
+type CreateDebugCommand201JSONResponse Job
+
+func (response CreateDebugCommand201JSONResponse) VisitCreateDebugCommandResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateDebugCommanddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateDebugCommanddefaultApplicationProblemPlusJSONResponse) VisitCreateDebugCommandResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -7984,6 +8054,9 @@ type StrictServerInterface interface {
 	// RestoreState Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/restore)
 	RestoreState(ctx context.Context, request RestoreStateRequestObject) (RestoreStateResponseObject, error)
+	// CreateDebugCommand Make the runner run a debug command, with its output in the log of the returned job. 409 if the runner's owner does not allow debug commands, or the runner is offline. The runner itself checks which commands the owner allows.
+	// (POST /v1/installs/{install}/debug-commands)
+	CreateDebugCommand(ctx context.Context, request CreateDebugCommandRequestObject) (CreateDebugCommandResponseObject, error)
 	// CreateLogRequest Have the runner send log lines of a component's own pods, as the log of the job that it returns. 409 when the runner's owner does not allow it, or the runner is offline.
 	// (POST /v1/installs/{install}/log-requests)
 	CreateLogRequest(ctx context.Context, request CreateLogRequestRequestObject) (CreateLogRequestResponseObject, error)
@@ -8035,7 +8108,7 @@ type StrictServerInterface interface {
 
 	// (GET /v1/jobs/{job})
 	GetJob(ctx context.Context, request GetJobRequestObject) (GetJobResponseObject, error)
-	// CancelJob End a log request. Other jobs end with their workflow or build; 409 for them.
+	// CancelJob End a log request or a debug command. Other jobs end with their workflow or build; 409 for them.
 	// (POST /v1/jobs/{job}/cancel)
 	CancelJob(ctx context.Context, request CancelJobRequestObject) (CancelJobResponseObject, error)
 	// GetLogs Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
@@ -9458,6 +9531,39 @@ func (sh *strictHandler) RestoreState(w http.ResponseWriter, r *http.Request, in
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RestoreStateResponseObject); ok {
 		if err := validResponse.VisitRestoreStateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateDebugCommand operation middleware
+func (sh *strictHandler) CreateDebugCommand(w http.ResponseWriter, r *http.Request, install InInstall) {
+	var request CreateDebugCommandRequestObject
+
+	request.Install = install
+
+	var body CreateDebugCommandJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateDebugCommand(ctx, request.(CreateDebugCommandRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateDebugCommand")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateDebugCommandResponseObject); ok {
+		if err := validResponse.VisitCreateDebugCommandResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

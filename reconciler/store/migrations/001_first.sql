@@ -923,7 +923,7 @@ create table jobs (
     org_id     text not null,
     id         text not null,
     runner_id  text not null,
-    kind       text not null check (kind in ('build', 'sync', 'plan', 'apply', 'action', 'health', 'secrets', 'logs')),
+    kind       text not null check (kind in ('build', 'sync', 'plan', 'apply', 'action', 'health', 'secrets', 'logs', 'debug_command')),
     status     text not null check (status in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'lost')),
     owner_kind text not null check (owner_kind in ('build', 'refresh', 'step', 'health', 'secrets', 'inspection')),
     owner_id   text not null,
