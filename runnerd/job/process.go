@@ -220,7 +220,11 @@ func run(ctx context.Context, env *Env, from environment, handlers Handlers) api
 	if err := prepare(ctx, env, from); err != nil {
 		return errorResult(ctx, env, err)
 	}
-	role, err := jobrole.Open(ctx, jobrole.Options{Spec: env.Spec, Policy: env.Policy, Dir: env.Root, Log: env.Log.Info,
+	logRole := env.Log.Info
+	if env.Spec.Kind == api.JobSpecKindDebugCommand { // its lines of this level are the output of the command
+		logRole = env.Log.Debug
+	}
+	role, err := jobrole.Open(ctx, jobrole.Options{Spec: env.Spec, Policy: env.Policy, Dir: env.Root, Log: logRole,
 		Redact: env.Redact})
 	if err != nil {
 		return errorResult(ctx, env, err)
