@@ -77,6 +77,9 @@ func (a *App) prepare(to string) error {
 	if err := a.unpin(); err != nil {
 		return err
 	}
+	if err := a.replaceScripts(); err != nil {
+		return err
+	}
 	if err := a.load(); err != nil {
 		return err
 	}
@@ -174,17 +177,6 @@ func (a *App) unpin() error {
 		}
 	}
 	return nil
-}
-
-// noteScripts notes the placeholders of scripts that actions run.
-func (a *App) noteScripts() {
-	for _, action := range a.config.Actions {
-		for _, step := range action.Steps {
-			if standin.IsPlaceholder([]byte(step.InlineContents)) {
-				a.note("script of action %s is a placeholder", action.Name)
-			}
-		}
-	}
 }
 
 // codeRepository is the repository that has the code of most public apps, in a directory for each.

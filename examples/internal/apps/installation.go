@@ -30,6 +30,7 @@ type installation struct {
 	cloud      *cloud.Cloud
 	kubernetes *kubernetes.Cluster
 	runner     *fleet.Runner
+	secrets    *secretStore
 	customers  []cloud.Object // what was in the cloud before the install
 }
 
@@ -45,6 +46,9 @@ func (n *installation) close() (err error) {
 	}
 	if n.cloud != nil {
 		err = errors.Join(err, n.cloud.Close())
+	}
+	if n.secrets != nil {
+		n.secrets.server.Close()
 	}
 	return err
 }
@@ -122,10 +126,12 @@ func (n *installation) provision(ctx context.Context) (err error) {
 	// The clusters of Azure are reached with the login program that its documentation names. No roles are assumed: the
 	// simulated cloud has none.
 	policy := filepath.Join(n.dir, "runner.toml")
-	rules := "[cluster]\nexec = [\"kubelogin\"]\n[roles]\nown_identity = true\n"
+	rules := "[cluster]\nexec = [\"kubelogin\"]\n[roles]\nown_identity = true\n" + secretRules
 	if err := os.WriteFile(policy, []byte(rules), 0o644); err != nil {
 		return err
 	}
+	n.secrets = openSecretStore()
+	env = append(env, n.secrets.env()...)
 	if n.runner, err = n.fleet.AddInstaller(ctx, n.name, []string{"--policy", policy}, env); err != nil {
 		return err
 	}
@@ -133,6 +139,7 @@ func (n *installation) provision(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	n.enterSecrets(install.ID)
 	if err := n.addNamespaces(ctx, install.ID); err != nil {
 		return err
 	}

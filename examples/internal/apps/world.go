@@ -69,7 +69,6 @@ func Start(ctx context.Context, o Options, apps []*App) (w *World, err error) {
 		if err := a.prepare(filepath.Join(o.Dir, "apps", a.Name)); err != nil {
 			return w, err
 		}
-		a.noteScripts()
 		a.sandbox, a.sandboxErr = a.findSandbox(sandboxes)
 	}
 	if err := w.mirror.fill(ctx, apps); err != nil {
