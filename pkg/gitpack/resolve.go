@@ -19,9 +19,8 @@ func (x *indexer) resolve() error {
 	}
 	defer release()
 	for index := range x.entries {
-		e := &x.entries[index]
-		if e.base >= 0 || !e.resolved {
-			continue
+		if e := &x.entries[index]; !e.resolved || e.depth > 0 {
+			continue // a delta, which is resolved with the whole object that it descends from
 		}
 		if err := x.resolveDescendants(int32(index)); err != nil { //nolint:gosec // bounded by Limits.Objects
 			return err
