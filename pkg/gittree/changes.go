@@ -11,8 +11,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// ErrTooManyChanges is returned when more files changed than the limit.
+// ErrTooManyChanges is returned when more files changed than the limit, or when more entries of directories
+// would be compared than maxCompared.
 var ErrTooManyChanges = errors.New("more files changed than are listed")
+
+// maxCompared bounds the entries of both trees that are compared. A few objects suffice for a tree of any
+// number of directories without files, because a directory may occur in another many times.
+const maxCompared = 1_000_000
 
 // Change is a file that differs between two trees. A renamed file results in two changes.
 type Change struct {
@@ -40,6 +45,7 @@ func Changes(before, after *Tree, limit int) ([]Change, error) {
 type comparison struct {
 	before, after *Tree
 	limit         int
+	compared      int
 	changes       []Change
 }
 
@@ -56,6 +62,9 @@ func (c *comparison) compareDirs(dir string, before, after plumbing.Hash) error 
 	current, err := c.after.entriesByName(after)
 	if err != nil {
 		return err
+	}
+	if c.compared += len(old) + len(current); c.compared > maxCompared {
+		return ErrTooManyChanges
 	}
 	for name, entry := range current {
 		if err := c.compareEntries(path.Join(dir, name), old[name], entry); err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// NameError reports an entry whose name is unsafe for file systems and archives.
+// NameError reports an entry whose name is unsafe for file systems and archives, or is not unique in its
+// directory.
 type NameError struct {
 	Name    string
 	Problem string // what is wrong with the name, to follow "which"
@@ -28,10 +29,15 @@ func Entries(from storer.EncodedObjectStorer, hash plumbing.Hash) ([]object.Tree
 	if err != nil {
 		return nil, fmt.Errorf("read tree %s: %w", hash, err)
 	}
+	seen := make(map[string]bool, len(found.Entries))
 	for _, entry := range found.Entries {
 		if err := plainName(entry.Name); err != nil {
 			return nil, &NameError{Name: entry.Name, Problem: err.Error()}
 		}
+		if seen[entry.Name] {
+			return nil, &NameError{Name: entry.Name, Problem: "is in its directory twice"}
+		}
+		seen[entry.Name] = true
 	}
 	return found.Entries, nil
 }
