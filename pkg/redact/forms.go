@@ -19,14 +19,59 @@ func formsOf(value []byte) []string {
 	for _, alphabet := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		forms = append(forms, base64Forms(alphabet, value)...)
 	}
-	// A password in a URL, such as the URL of a database.
-	forms = append(forms, url.QueryEscape(string(value)), url.PathEscape(string(value)))
-	forms = append(forms, hex.EncodeToString(value), strings.ToUpper(hex.EncodeToString(value)),
-		html.EscapeString(string(value)))
+	forms = append(forms, hex.EncodeToString(value), strings.ToUpper(hex.EncodeToString(value)))
+	forms = append(forms, urlForms(string(value))...)
+	forms = append(forms, htmlForms(string(value))...)
+	forms = append(forms, quotedForms(string(value))...)
 	forms = append(forms, jsonForms(value)...)
 	forms = append(forms, base32Forms(value)...)
 	forms = append(forms, shellForms(string(value))...)
 	return append(forms, disguisedForms(value)...)
+}
+
+// urlForms returns the value as it appears in a URL, such as that of a database. Languages differ in which
+// characters they escape, in the case of the digits, and in how they write a blank.
+func urlForms(value string) []string {
+	password := strings.TrimPrefix(url.UserPassword("", value).String(), ":")
+	forms := []string{url.QueryEscape(value), url.PathEscape(value), password}
+	for _, unescaped := range []string{"-_.~", "-_.~/", "-_.!~*'()"} { // RFC 3986, Python, JavaScript
+		forms = append(forms, percentEncode(value, unescaped, "0123456789ABCDEF"),
+			percentEncode(value, unescaped, "0123456789abcdef"))
+	}
+	return append(forms, strings.ReplaceAll(percentEncode(value, "-_.~", "0123456789abcdef"), "%20", "+"))
+}
+
+// percentEncode escapes all bytes of the value but letters, digits and those that are unescaped.
+func percentEncode(value, unescaped, digits string) string {
+	var out strings.Builder
+	for i := range len(value) {
+		b := value[i]
+		if b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z' || strings.IndexByte(unescaped, b) >= 0 {
+			out.WriteByte(b)
+			continue
+		}
+		out.Write([]byte{'%', digits[b>>4], digits[b&15]})
+	}
+	return out.String()
+}
+
+// htmlForms returns the value as it appears in HTML and XML, where quotes have several names.
+func htmlForms(value string) []string {
+	forms := []string{html.EscapeString(value)}
+	for _, single := range []string{"&#39;", "&#x27;", "&apos;"} {
+		forms = append(forms,
+			strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", single).Replace(value))
+	}
+	return forms
+}
+
+// quotedForms returns the value as Go programs quote it in messages.
+func quotedForms(value string) []string {
+	var forms []string
+	for _, quoted := range []string{strconv.Quote(value), strconv.QuoteToASCII(value)} {
+		forms = append(forms, quoted[1:len(quoted)-1])
+	}
+	return forms
 }
 
 // Disguised forms are searched only for values with minDisguisedBytes to maxDisguisedBytes bytes. Reversed
@@ -170,7 +215,8 @@ func withBackslashes(value, letters string) string {
 // lineForms returns the forms that find the lines of a multi-line value when they are indented or
 // have other line ends. Lines of minLine bytes or more are found anywhere. A shorter line (for
 // example the last of a PEM key) may be ordinary text, so it is found only right after the end of
-// the line before it or, for the first line, right before the start of the next line.
+// the line before it or, for the first line, right before the start of the next line. Two lines of fewer
+// than neighborBytes together, such as two closing braces, are ordinary text.
 func lineForms(value []byte) []string {
 	var lines, forms []string
 	for line := range bytes.Lines(value) {
@@ -182,6 +228,11 @@ func lineForms(value []byte) []string {
 		return nil
 	}
 	short := 0
+	pair := func(first, second string) {
+		if len(first)+len(second) >= neighborBytes {
+			forms = append(forms, indented(first, second)...)
+		}
+	}
 	for i, line := range lines {
 		if len(line) >= minLine {
 			forms = append(forms, formsOf([]byte(line))...)
@@ -192,10 +243,10 @@ func lineForms(value []byte) []string {
 		}
 		if i > 0 {
 			before := lines[i-1]
-			forms = append(forms, indented(before[max(0, len(before)-neighborBytes):], line)...)
+			pair(before[max(0, len(before)-neighborBytes):], line)
 		} else {
 			after := lines[i+1]
-			forms = append(forms, indented(line, after[:min(neighborBytes, len(after))])...)
+			pair(line, after[:min(neighborBytes, len(after))])
 		}
 	}
 	return forms

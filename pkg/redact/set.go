@@ -29,15 +29,15 @@ type Set struct {
 
 // Add adds a secret to the set. It is found as it is, in base64 (both alphabets, with and without
 // padding) and base32, also as part of a longer encoded text, in hexadecimal, and escaped as in a
-// URL, in HTML, in JSON (once and twice), in Terraform's language and in a shell. Of a multi-line
+// URL, in HTML, in JSON (once and twice), in Go, in Terraform's language and in a shell. Of a multi-line
 // secret, each line is also found separately: a line of 16 bytes or more anywhere, a shorter one
 // next to its neighbor. A secret of 8 to 512 bytes is also found reversed, in upper case, in lower
 // case, spelled out with a separator between the letters (UTF-16 is one such form), and as a list
 // of bytes; a random one of 32 bytes or more also in pieces. A secret that is compressed,
 // encrypted, or written by a program that intends to leak it is not found. Add reports whether the
-// secret is searched from now on, which is false for secrets shorter than MinLength.
+// secret is searched from now on, which is false for secrets shorter than MinLength and for blanks.
 func (s *Set) Add(secret []byte) bool {
-	if len(secret) < MinLength {
+	if len(secret) < MinLength || len(bytes.TrimSpace(secret)) == 0 {
 		return false
 	}
 	s.mutex.Lock()
