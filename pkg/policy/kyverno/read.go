@@ -309,8 +309,8 @@ func (r *reader) reportNotEvaluated(key *yaml.Node, what string) {
 // clusterHint is the hint for a part that is not evaluated here.
 const clusterHint = "try it in a test install; a preview here says nothing about it"
 
-// eachPair calls each for the keys and values of a map, including merged ones. It reports duplicate
-// keys and keys that are not strings.
+// eachPair calls each for the keys and values of a map, and then for those of merged maps that the map
+// does not set. It reports duplicate keys and keys that are not strings.
 func (r *reader) eachPair(n *yaml.Node, each func(key, value *yaml.Node)) {
 	seen := map[string]bool{}
 	var walk func(n *yaml.Node, merged bool)
@@ -329,13 +329,14 @@ func (r *reader) eachPair(n *yaml.Node, each func(key, value *yaml.Node)) {
 			r.reportShape(n, "what is merged", "a map")
 			return
 		}
+		var merges []*yaml.Node
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key, value := resolve(n.Content[i]), n.Content[i+1]
 			switch {
 			case key == nil || key.Kind != yaml.ScalarNode:
 				r.reportShape(n.Content[i], "a key", "a text")
 			case key.ShortTag() == "!!merge":
-				walk(value, true)
+				merges = append(merges, value)
 			case source.HasPlaceholder(key.Value):
 			case seen[key.Value] && !merged:
 				r.reportError(key, "kyverno-duplicate",
@@ -344,6 +345,9 @@ func (r *reader) eachPair(n *yaml.Node, each func(key, value *yaml.Node)) {
 				seen[key.Value] = true
 				each(key, value)
 			}
+		}
+		for _, from := range merges {
+			walk(from, true)
 		}
 	}
 	walk(n, false)
