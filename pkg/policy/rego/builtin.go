@@ -10,8 +10,11 @@ import (
 )
 
 // forbidden lists the functions that access more than the policy's input: the network, the process
-// that evaluates it, or its output.
-var forbidden = []string{"http.send", "net.lookup_ip_addr", "opa.runtime", "rego.parse_module", "trace"}
+// that evaluates it, its files (a schema may refer to file:///…, which AllowNet does not prevent), or its output.
+var forbidden = []string{
+	"http.send", "json.match_schema", "json.verify_schema", "net.lookup_ip_addr", "opa.runtime", "rego.parse_module",
+	"trace",
+}
 
 // Capabilities returns the language that a policy may use, for the code that evaluates it:
 // everything except the forbidden functions and the features of a future version (v2). No schema is
