@@ -55,7 +55,7 @@ func (p *drawnPack) add(content []byte, write func(content []byte) int64) {
 }
 
 // TestEveryPackIsRead checks that Index passes each object of a valid pack once, with the hash of its
-// content, whatever its deltas are based on, and that a Repository reads the same objects.
+// content, regardless of what its deltas are based on, and that a Repository reads the same objects.
 func TestEveryPackIsRead(t *testing.T) {
 	dir := t.TempDir()
 	runs := 0

@@ -73,7 +73,7 @@ func encoders() map[string]func(value string) string {
 	}
 }
 
-// TestEveryEncodingIsFound checks that nothing of a password remains, whatever characters it has and
+// TestEveryEncodingIsFound checks that nothing of a password remains, regardless of the characters it has and
 // whichever program prints it.
 func TestEveryEncodingIsFound(t *testing.T) {
 	encoders := encoders()

@@ -62,7 +62,7 @@ func statement(t *rapid.T, given map[string]string) string {
 }
 
 // TestStatements checks that a statement of valid fields has no problem, and that one invalid field is reported
-// whatever the other fields are, once, and at that field.
+// regardless of the other fields, once, and at that field.
 func TestStatements(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		around := rapid.SampledFrom([]string{`{"Statement": %}`, `{"Version": "2012-10-17", "Statement": [%]}`,
