@@ -32,7 +32,7 @@ func writeKeyTable(b *strings.Builder, keys []format.Key, k format.Kind) {
 	}
 	add(keys)
 	if rows != nil {
-		fmt.Fprintf(b, "\n| key | type | needed, default | meaning |\n|---|---|---|---|\n%s", strings.Join(rows, ""))
+		fmt.Fprintf(b, "\n| key | type | required, default | meaning |\n|---|---|---|---|\n%s", strings.Join(rows, ""))
 	}
 	if unsupported != nil {
 		fmt.Fprintf(b, "\nNo keys of the format, although people write them: %s.\n", strings.Join(unsupported, ", "))
@@ -62,7 +62,7 @@ func formatKeyRow(k format.Key) string {
 	requirement := ""
 	switch {
 	case k.Required:
-		requirement = "needed"
+		requirement = "required"
 	case k.Default != "":
 		requirement = "`" + strings.ReplaceAll(k.Default, "|", `\|`) + "`"
 	}

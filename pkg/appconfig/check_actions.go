@@ -139,7 +139,7 @@ func (c *checker) checkActionInputs(action *entry[format.Action]) {
 		if other, taken := variables[typed.Variable()]; taken && input.Name != "" {
 			if other == input.Name {
 				c.errorf(ruleDuplicateName, at, "rename one of them",
-					"there is a second input %s", diagnostic.Quote(other))
+					"input %s is declared twice", diagnostic.Quote(other))
 			} else {
 				c.errorf(ruleDuplicateName, at, "rename one of them",
 					"%s: %s and %s would both be the variable %s", path, other, input.Name, typed.Variable())

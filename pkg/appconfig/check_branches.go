@@ -48,7 +48,7 @@ func (c *checker) checkInstallGroups(t *syntax.Table, groups []format.InstallGro
 		}
 		if group.Default && fallback >= 0 {
 			c.errorf(ruleChooseOne, t.KeyPosition(path+".default"), "keep one of them",
-				"there is a second default group: the first is %s", diagnostic.Quote(groups[fallback].Name))
+				"two install groups are the default: the other one is %s", diagnostic.Quote(groups[fallback].Name))
 		} else if group.Default {
 			fallback = i
 		}

@@ -114,7 +114,7 @@ func (c *checker) checkUnique(what string, all []declaredName) {
 		}
 		if other, taken := first[n.name]; taken {
 			c.errorf(ruleDuplicateName, n.at, "rename one of them",
-				"there is a second %s %s: the first is in %s:%d", what, diagnostic.Quote(n.name), other.File,
+				"%s %s is declared twice: first in %s:%d", what, diagnostic.Quote(n.name), other.File,
 				other.Line)
 			continue
 		}

@@ -25,7 +25,7 @@ func (c *checker) checkOwnRoles(t *syntax.Table, roles []format.OperationRole, o
 		c.checkOperation(t, path, role.Operation, owner, operations)
 		if role.Operation != "" && seen[role.Operation] {
 			c.errorf(ruleListedTwice, t.Position(path+".operation"), "keep one of them",
-				"%s: there is a second role for %s", path, role.Operation)
+				"%s: operation %s has two roles", path, role.Operation)
 		}
 		seen[role.Operation] = true
 		c.checkRoleName(t, path+".role", role.Role)

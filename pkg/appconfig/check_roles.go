@@ -21,7 +21,7 @@ func (c *checker) checkRoles() {
 		kind, at := e.value.Type, e.table.Position("type")
 		if other, taken := first[kind]; taken && kind != roleCustom && kind != "" {
 			c.errorf(ruleRoleType, at, `keep one of them, or write type = "custom"`,
-				"there is a second role of type %s: the first is in %s:%d", kind, other.File, other.Line)
+				"two roles have the type %s: the other one is in %s:%d", kind, other.File, other.Line)
 		} else {
 			first[kind] = at
 		}

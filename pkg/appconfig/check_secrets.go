@@ -94,7 +94,7 @@ func (c *checker) checkCopies(e *entry[format.Secret], copies map[string]syntax.
 		destination := strings.Join([]string{normalizeRoleName(namespace), normalizeRoleName(name), key}, " ")
 		if other, taken := copies[destination]; taken {
 			c.errorf(ruleSecretOptions, at, "copy it somewhere else, or under another key",
-				"there is a second copy to key %s of Secret %s in namespace %s: the first is in %s:%d",
+				"key %s of Secret %s in namespace %s is copied to twice: first in %s:%d",
 				diagnostic.Quote(key), diagnostic.Quote(name), diagnostic.Quote(namespace), other.File, other.Line)
 			return
 		}

@@ -48,7 +48,7 @@ func ParseIdentity(text string) (Identity, error) {
 			continue
 		}
 		if found != nil {
-			return Identity{}, fmt.Errorf("line %d: there is a second key; keep one key in a file", number+1)
+			return Identity{}, fmt.Errorf("line %d: the file has two keys; keep one", number+1)
 		}
 		key, err := age.ParseX25519Identity(line)
 		if err != nil {
