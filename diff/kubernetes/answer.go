@@ -38,7 +38,7 @@ func (c *comparer) settle(j *job, v *values, typ *schema.Type) {
 	v.rendered = v.after
 	if !v.answerAgain.IsNull() {
 		for _, d := range c.walk(j, typ, v.answerAgain, v.answer) {
-			v.madeUp.Add(d.path)
+			v.generated.Add(d.path)
 		}
 	}
 	v.after = v.answer
@@ -61,10 +61,10 @@ func (c *comparer) added(j *job, v *values, typ *schema.Type) []tree.Path {
 	}
 	if j.id.Kind == "Job" && j.id.Group == "batch" {
 		for _, key := range ofRun {
-			v.madeUp.Add(tree.Path{}.Field("spec").Field("template").Field("metadata").Field("labels").Field(key))
+			v.generated.Add(tree.Path{}.Field("spec").Field("template").Field("metadata").Field("labels").Field(key))
 		}
 	}
-	for _, p := range v.madeUp.All() {
+	for _, p := range v.generated.All() {
 		if _, _, written := v.written.find(typ, v.rendered, p); !written {
 			out = append(out, p)
 		}
@@ -101,8 +101,8 @@ func withReplicas(object, replicas raw.Value) raw.Value {
 }
 
 // servers reports whether the server causes a difference: in a field that it owns, defaults
-// or chooses, and, if madeUp is set, in a value that it generates on each request.
-func (c *comparer) servers(d *difference, v *values, typ *schema.Type, madeUp bool) bool {
+// or chooses, and, if generated is set, in a value that it generates on each request.
+func (c *comparer) servers(d *difference, v *values, typ *schema.Type, generated bool) bool {
 	if _, _, written := v.written.find(typ, v.rendered, d.path); written && d.authored {
 		return false
 	}
@@ -112,7 +112,7 @@ func (c *comparer) servers(d *difference, v *values, typ *schema.Type, madeUp bo
 	if _, _, written := v.written.find(typ, v.rendered, d.path); written {
 		return false
 	}
-	return d.typ.Assigned() || madeUp && v.madeUp.Overlaps(d.path) || ofJob(d)
+	return d.typ.Assigned() || generated && v.generated.Overlaps(d.path) || ofJob(d)
 }
 
 // bookkeeping reports whether a path leads into the server's own records

@@ -56,10 +56,10 @@ type values struct {
 	answer, answerAgain, rendered raw.Value
 	// written are the elements of lists of rendered.
 	written selections
-	// madeUp are the paths at which the two answers differ. scaler is the
+	// generated are the paths at which the two answers differ. scaler is the
 	// manager that scales the object if the desired object also sets replicas.
-	madeUp tree.PathSet
-	scaler string
+	generated tree.PathSet
+	scaler    string
 	// partial: equal blocks are left out of before and after.
 	partial bool
 }
@@ -394,7 +394,7 @@ func (c *comparer) regenerated(j *job, v *values, typ *schema.Type, found []diff
 	if !v.rendered.IsNull() {
 		rendered = v.rendered
 	}
-	r := remaking{typ: typ, again: v.again, beforeAgain: v.beforeAgain, old: c.beforeAgain != nil}
+	r := renderings{typ: typ, again: v.again, beforeAgain: v.beforeAgain, hasBefore: c.beforeAgain != nil}
 	for _, d := range c.walk(j, typ, v.again, rendered) {
 		r.after.Add(d.path)
 	}
@@ -407,7 +407,7 @@ func (c *comparer) regenerated(j *job, v *values, typ *schema.Type, found []diff
 		switch d := &found[i]; {
 		case len(d.path) == 0:
 		case action == diff.Update:
-			d.regenerated = r.remade(d)
+			d.regenerated = r.regenerated(d)
 		default:
 			d.regenerated = d.hasAfter && r.after.Overlaps(d.path)
 		}

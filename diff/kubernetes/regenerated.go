@@ -14,33 +14,33 @@ import (
 // This file distinguishes values that a chart generates on each rendering
 // from changes that hide behind one.
 
-// remaking holds where the renderings of one side differ.
-type remaking struct {
+// renderings compares two renderings of each side.
+type renderings struct {
 	// after are the paths at which two renderings of the desired side differ, and
-	// before those of the old side; old means that there are two of the old side.
+	// before those of the old side; hasBefore means that there are two of the old side.
 	after, before tree.PathSet
-	old           bool
+	hasBefore     bool
 	again         raw.Value
 	beforeAgain   raw.Value
 	typ           *schema.Type
-	// made and earlier are the elements of lists of again and beforeAgain.
-	made, earlier selections
+	// selected and selectedBefore are the elements of lists of again and beforeAgain.
+	selected, selectedBefore selections
 }
 
-// remade reports whether a difference is only a regenerated value: it is in a place
+// regenerated reports whether a difference is only a regenerated value: it is in a place
 // for generated values, each side that was rendered twice varies there, all the
 // values look random, and the parts that do not vary are the same on both sides.
-func (r *remaking) remade(d *difference) bool {
-	if !r.after.Overlaps(d.path) || r.old && !r.before.Overlaps(d.path) {
+func (r *renderings) regenerated(d *difference) bool {
+	if !r.after.Overlaps(d.path) || r.hasBefore && !r.before.Overlaps(d.path) {
 		return false
 	}
-	again, _, ok := r.made.find(r.typ, r.again, d.path)
-	if !ok || !d.hasBefore || !d.hasAfter || !madeUp(d.path) {
+	again, _, ok := r.selected.find(r.typ, r.again, d.path)
+	if !ok || !d.hasBefore || !d.hasAfter || !mayBeGenerated(d.path) {
 		return false
 	}
 	texts := []raw.Value{d.before, d.after, again}
-	if r.old {
-		earlier, _, ok := r.earlier.find(r.typ, r.beforeAgain, d.path)
+	if r.hasBefore {
+		earlier, _, ok := r.selectedBefore.find(r.typ, r.beforeAgain, d.path)
 		if !ok {
 			return false
 		}
@@ -54,12 +54,12 @@ func (r *remaking) remade(d *difference) bool {
 		}
 		samples[i] = text
 	}
-	return sameMold(samples)
+	return sameExceptTokens(samples)
 }
 
-// madeUp reports whether a path leads to a place in which charts put generated
+// mayBeGenerated reports whether a path leads to a place in which charts put generated
 // values: data, an annotation, a label, a certificate, an environment variable.
-func madeUp(p tree.Path) bool {
+func mayBeGenerated(p tree.Path) bool {
 	n := len(p)
 	switch last := p[n-1].Key; {
 	case p[0].Key == "data" || p[0].Key == "stringData" || p[0].Key == "binaryData", last == "caBundle":
@@ -80,9 +80,9 @@ const (
 	minFixed = 5
 )
 
-// sameMold reports whether texts differ only in tokens that look random. The
+// sameExceptTokens reports whether texts differ only in tokens that look random. The
 // samples are before, after, and the second rendering of after.
-func sameMold(samples []string) bool {
+func sameExceptTokens(samples []string) bool {
 	var all [][]string
 	for _, s := range samples {
 		found := tokens().FindAllString(s, -1)
