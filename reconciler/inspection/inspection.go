@@ -157,7 +157,7 @@ func checkRunner(ctx context.Context, tx *store.Tx, install store.Install, kind 
 	if why := runners.UnavailableReason(found[0], tx.Now()); why != "" {
 		return ErrRunnerUnavailable.With("%s", why)
 	}
-	if !runners.Allows(runners.ReportedPolicy(found[0]), string(kind)) {
+	if !runners.AllowsJob(runners.ReportedPolicy(found[0]), string(kind)) {
 		return ErrNotAllowed.With("runner %s %s", found[0].Name, refusals[kind])
 	}
 	open, err := tx.OpenInspections(ctx, tx.Org, install.RunnerID)

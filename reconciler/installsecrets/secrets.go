@@ -144,7 +144,7 @@ func runnerAccepts(ctx context.Context, tx *store.Tx, install store.Install) (bo
 
 // Allowed reports whether a runner's file, as last reported, allows checks of secrets.
 func Allowed(runner store.Runner) bool {
-	return runners.Allows(runners.ReportedPolicy(runner), string(api.JobSpecKindSecrets))
+	return runners.AllowsJob(runners.ReportedPolicy(runner), string(api.JobSpecKindSecrets))
 }
 
 // RequestCheck makes a check of an install's secrets due.

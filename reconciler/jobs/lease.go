@@ -123,7 +123,7 @@ func (s *Service) recordPoll(
 	}
 	return s.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		if err := runners.RecordSeen(ctx, tx, caller.Runner, version, &policy); err != nil ||
-			!runners.Allows(policy, "build") {
+			!runners.AllowsJob(policy, "build") {
 			return err
 		}
 		return tx.AdoptBuilds(ctx, store.AdoptBuildsParams{

@@ -130,13 +130,13 @@ func AllowsComponents(runner store.Runner, kind string) bool {
 }
 
 // AllowsSyncs reports whether a runner's file, as last reported, allows jobs of kind sync.
-func AllowsSyncs(runner store.Runner) bool { return Allows(ReportedPolicy(runner), "sync") }
+func AllowsSyncs(runner store.Runner) bool { return AllowsJob(ReportedPolicy(runner), "sync") }
 
 // AllowsNone reports whether a poll can return no job and is only a sign of life.
 func AllowsNone(p api.RunnerPolicy) bool { return len(AllowedKinds(p)) == 0 }
 
-// Allows reports whether a policy allows jobs of a kind.
-func Allows(p api.RunnerPolicy, kind string) bool { return slices.Contains(AllowedKinds(p), kind) }
+// AllowsJob reports whether a policy allows jobs of a kind.
+func AllowsJob(p api.RunnerPolicy, kind string) bool { return slices.Contains(AllowedKinds(p), kind) }
 
 // AllowedKinds returns the kinds of job that a policy allows. Requests of people to look into what runs are not in the
 // list of a runner file: only its part on debugging allows them.
@@ -178,12 +178,12 @@ func ForbidReason(runner store.Runner, job store.Job, now time.Time) string {
 	case p.Off:
 		return fmt.Sprintf("runner %s takes no jobs now%s; the runner's owner sets this in its runner file",
 			runner.Name, because)
-	case !Allows(p, job.Kind):
+	case !AllowsJob(p, job.Kind):
 		return fmt.Sprintf(
 			"runner %s does not take jobs of kind %s now%s; the runner's owner can allow them in its runner file",
 			runner.Name, job.Kind, because,
 		)
-	case job.Copies && !Allows(p, "sync"):
+	case job.Copies && !AllowsJob(p, "sync"):
 		return fmt.Sprintf("runner %s does not take jobs of kind sync now%s, and this plan begins with the copy that a "+
 			"sync makes; the runner's owner can allow them in its runner file", runner.Name, because)
 	case job.ComponentKind != "" && !AllowsComponents(runner, job.ComponentKind):

@@ -97,7 +97,7 @@ func (s *Server) RespondApproval(
 		return nil, err
 	}
 	if a.Workflow != "" {
-		goneOn(ctx, s.services.Workflows.Reconcile(ctx, callerOf(ctx).org.ID, a.Workflow))
+		logContinueError(ctx, s.services.Workflows.Reconcile(ctx, callerOf(ctx).org.ID, a.Workflow))
 	}
 	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		a, err = viewApproval(ctx, tx, a.ID)

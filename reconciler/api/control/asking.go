@@ -40,7 +40,7 @@ func (s *Server) CreateWorkflow(
 	if err != nil {
 		return nil, err
 	}
-	goneOn(ctx, s.services.Rollout.Reconcile(ctx, install.OrgID, install.ID))
+	logContinueError(ctx, s.services.Rollout.Reconcile(ctx, install.OrgID, install.ID))
 	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) error { return s.outcome(ctx, tx, install, &asked) })
 	return CreateWorkflow201JSONResponse(asked), err
 }

@@ -62,7 +62,7 @@ func (s *Server) CreateInstall(ctx context.Context, r CreateInstallRequestObject
 		return s.createInstall(ctx, tx, *r.Body)
 	})
 	if err == nil {
-		goneOn(ctx, s.services.Rollout.Reconcile(ctx, callerOf(ctx).org.ID, made.Install.ID))
+		logContinueError(ctx, s.services.Rollout.Reconcile(ctx, callerOf(ctx).org.ID, made.Install.ID))
 	}
 	return CreateInstall201JSONResponse(made), err
 }

@@ -73,7 +73,7 @@ func (s *Server) moveInstall(
 	if err != nil {
 		return install, err
 	}
-	goneOn(ctx, s.services.Rollout.Reconcile(ctx, callerOf(ctx).org.ID, install.ID))
+	logContinueError(ctx, s.services.Rollout.Reconcile(ctx, callerOf(ctx).org.ID, install.ID))
 	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		install, err = s.viewInstall(ctx, tx, install.ID)
 		return err

@@ -160,7 +160,7 @@ func (s *Server) SetStackOutputs(
 		return nil, err
 	}
 	if result.DryRun = r.Body.DryRun; !r.Body.DryRun {
-		goneOn(ctx, s.services.Rollout.Reconcile(ctx, callerOf(ctx).org.ID, id))
+		logContinueError(ctx, s.services.Rollout.Reconcile(ctx, callerOf(ctx).org.ID, id))
 	}
 	return SetStackOutputs200JSONResponse(result), nil
 }

@@ -84,7 +84,7 @@ func viewStepOf(ctx context.Context, tx *store.Tx, workflow, step string) (api.W
 
 // advanced continues a workflow after a person's decision, and returns it.
 func (s *Server) advanced(ctx context.Context, id string) (w api.Workflow, err error) {
-	goneOn(ctx, s.services.Workflows.Reconcile(ctx, callerOf(ctx).org.ID, id))
+	logContinueError(ctx, s.services.Workflows.Reconcile(ctx, callerOf(ctx).org.ID, id))
 	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		w, err = viewWorkflow(ctx, tx, id)
 		return err

@@ -66,9 +66,9 @@ type Blobs interface {
 // artifact lists. So no credential of the vendor ever exists in a customer's account (design, section 4),
 // and no other job can read from the registry.
 type proxy struct {
-	door   *door
-	vendor Blobs
-	log    *slog.Logger
+	authorizer *authorizer
+	vendor     Blobs
+	log        *slog.Logger
 
 	mu     sync.Mutex
 	parts  map[string]parts // of each artifact, by its digest; a digest's content never changes
@@ -86,8 +86,8 @@ func (p parts) add(kind BlobKind, digest string) {
 	p[kind][digest] = true
 }
 
-func newProxy(d *door, vendor Blobs, log *slog.Logger) *proxy {
-	return &proxy{door: d, vendor: vendor, log: log, parts: map[string]parts{}}
+func newProxy(a *authorizer, vendor Blobs, log *slog.Logger) *proxy {
+	return &proxy{authorizer: a, vendor: vendor, log: log, parts: map[string]parts{}}
 }
 
 // blobPath splits a path into repository (in the grammar of the OCI distribution specification),
@@ -108,7 +108,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, "UNSUPPORTED", "artifacts are read-only here")
 		return
 	}
-	caller, err := p.door.authenticate(ctx, r, p.door.runners.Authenticate)
+	caller, err := p.authorizer.authenticate(ctx, r, p.authorizer.runners.Authenticate)
 	if err == nil && caller.Job == "" {
 		err = runners.ErrUnknownToken
 	}
@@ -142,7 +142,7 @@ func (p *proxy) serve(
 	if err != nil {
 		return err
 	}
-	spec, err := p.door.jobs.Spec(ctx, caller, ref)
+	spec, err := p.authorizer.jobs.Spec(ctx, caller, ref)
 	if err != nil {
 		return err
 	}

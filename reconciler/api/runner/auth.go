@@ -68,13 +68,13 @@ func New(o Options) http.Handler {
 	if o.ClaimQuota.Rate == 0 {
 		o.ClaimQuota.Rate, o.ClaimQuota.Burst = claimRate, claimBurst
 	}
-	door := &door{jobs: o.Jobs, runners: o.Runners, quota: ratelimit.New(o.Quota), fail: problem.Writer(o.Log),
-		claims: ratelimit.New(o.ClaimQuota)}
+	authorizer := &authorizer{jobs: o.Jobs, runners: o.Runners, quota: ratelimit.New(o.Quota),
+		claims: ratelimit.New(o.ClaimQuota), fail: problem.Writer(o.Log)}
 	mux := routesOf(handlers{
 		jobs: o.Jobs, runners: o.Runners, states: o.States, logs: o.Logs, credentials: o.Credentials, log: o.Log,
 		phone: o.PhoneHome,
-	}, door)
-	mux.Handle("/v2/", newProxy(door, o.Vendor, o.Log))
+	}, authorizer)
+	mux.Handle("/v2/", newProxy(authorizer, o.Vendor, o.Log))
 	if o.Program != nil {
 		mux.HandleFunc(runnerprogram.Route, func(w http.ResponseWriter, r *http.Request) {
 			middleware.Within(w, slow)
@@ -85,29 +85,31 @@ func New(o Options) http.Handler {
 }
 
 // routesOf mounts the operations of the document behind the authorizer.
-func routesOf(operations StrictServerInterface, door *door, middlewares ...StrictMiddlewareFunc) *http.ServeMux {
+func routesOf(
+	operations StrictServerInterface, authorizer *authorizer, middlewares ...StrictMiddlewareFunc,
+) *http.ServeMux {
 	mux := http.NewServeMux()
 	strict := NewStrictHandlerWithOptions(operations, middlewares, StrictHTTPServerOptions{
 		RequestErrorHandlerFunc: problem.Undecodable,
 		ResponseErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) {
 			if errors.Is(err, runners.ErrRegistration) {
-				door.quota.Bad(tokenOf(r), door.runners.Genuine(r.Context(), tokenOf(r)), r)
+				authorizer.quota.Bad(tokenOf(r), authorizer.runners.Genuine(r.Context(), tokenOf(r)), r)
 			}
-			door.fail(w, r, faultOf(err))
+			authorizer.fail(w, r, faultOf(err))
 		},
 	})
 	HandlerWithOptions(strict, StdHTTPServerOptions{
-		BaseRouter: mux, Middlewares: []MiddlewareFunc{door.guard}, ErrorHandlerFunc: problem.Undecodable,
+		BaseRouter: mux, Middlewares: []MiddlewareFunc{authorizer.guard}, ErrorHandlerFunc: problem.Undecodable,
 	})
 	return mux
 }
 
-// opens is a set of the kinds of token that a route accepts.
-type opens int
+// tokenKinds is a set of the kinds of token that a route accepts.
+type tokenKinds int
 
 const (
-	byRegistration opens = 1 << iota // checked by the handler itself, which uses it up
-	byClaim                          // checked by the handler itself, with the cloud identity
+	byRegistration tokenKinds = 1 << iota // checked by the handler itself, which uses it up
+	byClaim                               // checked by the handler itself, with the cloud identity
 	byRunner
 	byAttempt
 	// idle marks the route on which runners wait for work, which receives most requests.
@@ -116,7 +118,7 @@ const (
 
 // route holds the authorizer's rules for one route.
 type route struct {
-	by   opens
+	by   tokenKinds
 	body int64         // maximum bytes of a request's body
 	time time.Duration // from the first byte of the request to the last of the response, without Hold
 }
@@ -165,9 +167,9 @@ var holds = func() map[string]time.Duration {
 	return all
 }()
 
-// door is the authorizer of every route: it limits the size and time of a request and authenticates
+// authorizer guards every route: it limits the size and time of a request and authenticates
 // the caller before a byte of the body is read.
-type door struct {
+type authorizer struct {
 	jobs    *jobs.Service
 	runners *runners.Service
 	quota   *ratelimit.Quota
@@ -175,11 +177,11 @@ type door struct {
 	fail    func(http.ResponseWriter, *http.Request, error)
 }
 
-func (d *door) guard(next http.Handler) http.Handler {
+func (a *authorizer) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		route, known := routes[r.Pattern]
 		if !known {
-			d.fail(w, r, errors.New("route "+r.Pattern+" has no authorization rule"))
+			a.fail(w, r, errors.New("route "+r.Pattern+" has no authorization rule"))
 			return
 		}
 		limit := route.time + holds[r.Pattern]
@@ -187,13 +189,13 @@ func (d *door) guard(next http.Handler) http.Handler {
 		defer stop()
 		middleware.Within(w, limit)
 		r.Body = http.MaxBytesReader(w, r.Body, route.body)
-		ctx, err := d.enter(ctx, r, route)
+		ctx, err := a.enter(ctx, r, route)
 		if err == nil {
 			err = plainBody(w, r, route.body)
 		}
 		if err != nil {
 			challenge(w, err)
-			d.fail(w, r, faultOf(err))
+			a.fail(w, r, faultOf(err))
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(ctx))
@@ -204,33 +206,33 @@ type callerKey struct{}
 type registrationKey struct{}
 
 // enter adds the caller, or a registration token, to the context.
-func (d *door) enter(ctx context.Context, r *http.Request, route route) (context.Context, error) {
+func (a *authorizer) enter(ctx context.Context, r *http.Request, route route) (context.Context, error) {
 	if route.by == byRegistration || route.by == byClaim {
 		token, unknown := tokenOf(r), runners.ErrRegistration
 		if token == "" {
 			return nil, errNoToken
 		}
-		genuine := d.runners.Genuine(ctx, token)
-		err := d.quota.Admit(token, genuine, r)
+		genuine := a.runners.Genuine(ctx, token)
+		err := a.quota.Admit(token, genuine, r)
 		known := genuine
 		if route.by == byClaim {
-			unknown, known = cloudclaim.ErrClaim, genuine && d.runners.IsClaim(ctx, token)
+			unknown, known = cloudclaim.ErrClaim, genuine && a.runners.IsClaim(ctx, token)
 		}
 		if err == nil && !known {
-			d.quota.Bad(token, genuine, r)
+			a.quota.Bad(token, genuine, r)
 			err = unknown
 		}
 		if err == nil && route.by == byClaim {
-			d.claims.Good(token, token)
-			err = d.claims.Admit(token, true, r)
+			a.claims.Good(token, token)
+			err = a.claims.Admit(token, true, r)
 		}
 		return context.WithValue(ctx, registrationKey{}, token), err
 	}
-	find := d.runners.Authenticate
+	find := a.runners.Authenticate
 	if route.by&idle != 0 {
-		find = d.jobs.AuthenticateIdle
+		find = a.jobs.AuthenticateIdle
 	}
-	caller, err := d.authenticate(ctx, r, find)
+	caller, err := a.authenticate(ctx, r, find)
 	if err != nil {
 		return nil, err
 	}
@@ -251,10 +253,10 @@ type finder func(ctx context.Context, plain string) (runners.Caller, error)
 
 // authenticate returns the caller of a request, unless its runner, or unknown clients at its
 // address, exceeded their quota.
-func (d *door) authenticate(ctx context.Context, r *http.Request, find finder) (runners.Caller, error) {
+func (a *authorizer) authenticate(ctx context.Context, r *http.Request, find finder) (runners.Caller, error) {
 	token := tokenOf(r)
-	genuine := d.runners.Genuine(ctx, token)
-	if err := d.quota.Admit(token, genuine, r); err != nil {
+	genuine := a.runners.Genuine(ctx, token)
+	if err := a.quota.Admit(token, genuine, r); err != nil {
 		return runners.Caller{}, err
 	}
 	var caller runners.Caller
@@ -264,9 +266,9 @@ func (d *door) authenticate(ctx context.Context, r *http.Request, find finder) (
 	}
 	switch {
 	case err == nil:
-		d.quota.Good(token, caller.Org+"/"+caller.Runner)
+		a.quota.Good(token, caller.Org+"/"+caller.Runner)
 	case errors.Is(err, errNoToken), errors.Is(err, runners.ErrUnknownToken):
-		d.quota.Bad(token, genuine, r)
+		a.quota.Bad(token, genuine, r)
 	}
 	return caller, err
 }

@@ -18,10 +18,10 @@ func (s *Server) change(ctx context.Context, work func(context.Context, *store.T
 	return s.store.InScopedTx(ctx, callerOf(ctx).scope(), work)
 }
 
-// goneOn logs the error of continuing at once after a person's decision. The decision is stored,
+// logContinueError logs the error of continuing at once after a person's decision. The decision is stored,
 // and the work queue continues in any case. Continuing at once only makes the response more
 // informative, so its error is not returned.
-func goneOn(ctx context.Context, err error) {
+func logContinueError(ctx context.Context, err error) {
 	if err != nil {
 		slog.WarnContext(ctx, "continue from the work queue", "error", err)
 	}

@@ -25,7 +25,7 @@ func TestTheDoorKnowsEveryRouteAndNoOther(t *testing.T) {
 	}
 	for pattern := range routes {
 		if !mounted.all[pattern] {
-			t.Errorf("the door has rules for %s, which is no route", pattern)
+			t.Errorf("the authorizer has rules for %s, which is no route", pattern)
 		}
 	}
 }
