@@ -61,7 +61,7 @@ func printStatus(out io.Writer, status runner.Status) error {
 	}
 	fmt.Fprintf(table, "process\t%s\n", works)
 	fmt.Fprintf(table, "programs\t%s\n", status.Programs)
-	for _, line := range status.Allows() {
+	for _, line := range status.PolicyLines() {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
 	}
 	if status.Undelivered > 0 {

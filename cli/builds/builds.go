@@ -35,7 +35,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		Header: []string{"ID", "COMPONENT", "BUILD", "STATUS", "ARTIFACT", "REASON"},
 		Row: func(b api.Build) []string {
 			return []string{b.ID, b.Component, fmt.Sprint(b.Number), string(b.Status),
-				console.Short(b.ArtifactDigest), Why(b)}
+				console.Short(b.ArtifactDigest), Reason(b)}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Build, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
@@ -70,8 +70,8 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	return c
 }
 
-// Why returns the error of a build, else what it waits for, else why it was made.
-func Why(b api.Build) string {
+// Reason returns the error of a build, else what it waits for, else why it was made.
+func Reason(b api.Build) string {
 	switch {
 	case b.Error != "":
 		return b.Error
@@ -99,7 +99,8 @@ func newGet(e *cmdenv.Env) *cobra.Command {
 
 func show(w io.Writer, b api.Build) error {
 	_, err := fmt.Fprintf(w, "build %d of %s (%s): %s\n  %s\n  input     %s\n  artifact  %s\n  source    %s at %.12s\n",
-		b.Number, b.Component, b.ID, b.Status, console.Line(Why(b)), b.InputDigest, b.ArtifactDigest, b.Repository, b.Commit)
+		b.Number, b.Component, b.ID, b.Status, console.Line(Reason(b)), b.InputDigest, b.ArtifactDigest,
+		b.Repository, b.Commit)
 	for _, line := range ResolvedLines(b.Modules) {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "  %-8s  %s\n", line.Kind, line.Text)

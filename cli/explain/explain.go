@@ -39,7 +39,7 @@ Kinds: app, build, install, plan, revision, workflow. For a key of an app's conf
 			return complete.Args(e, nil, objectNames)(c, args, word)
 		},
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			kind, err := Kind(args[0])
+			kind, err := ParseKind(args[0])
 			if err != nil {
 				return err
 			}
@@ -69,8 +69,8 @@ func objectNames(ctx context.Context, client *apiclient.Client, args []string) (
 	return nil, nil
 }
 
-// Kind returns the kind of object that a word names.
-func Kind(kind string) (api.ExplainParamsKind, error) {
+// ParseKind returns the kind of object that a word names.
+func ParseKind(kind string) (api.ExplainParamsKind, error) {
 	for _, k := range kinds {
 		if k == kind {
 			return api.ExplainParamsKind(kind), nil

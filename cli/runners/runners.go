@@ -145,7 +145,7 @@ func show(c *console.Console, w io.Writer, r api.Runner) error {
 		line("identity", subject(*r.Identity))
 	}
 	line("install key", r.KeyID)
-	for _, words := range Allows(r.Policy) {
+	for _, words := range Restrictions(r.Policy) {
 		line("runner file", words)
 	}
 	showClaims(w, r)
@@ -169,8 +169,8 @@ func AttemptStatus(a api.RunnerAttempt) string {
 	return a.Status
 }
 
-// Allows describes the restrictions in a runner's own file; none if it allows everything.
-func Allows(p api.RunnerPolicy) []string {
+// Restrictions describes the restrictions in a runner's own file; none if it allows everything.
+func Restrictions(p api.RunnerPolicy) []string {
 	var lines []string
 	if p.Off {
 		lines = append(lines, "accepts no jobs now")

@@ -112,7 +112,7 @@ func (g Group) row(a App, when func(time.Time) string) []string {
 			how += " " + when(at)
 		}
 	}
-	return []string{a.Name, Several(g.Installs), g.ReleaseOf(a.Release), g.Health, how}
+	return []string{a.Name, InstallNames(g.Installs), g.ReleaseOf(a.Release), g.Health, how}
 }
 
 // ReleaseOf describes the release of a group, and the newest one if it differs.
@@ -133,8 +133,8 @@ func (g Group) ReleaseOf(newest int) string {
 // maxNamed is the maximum number of installs that are named one by one.
 const maxNamed = 3
 
-// Several names a few installs, or returns the number of many.
-func Several(names []string) string {
+// InstallNames returns the names of a few installs, or the number of many.
+func InstallNames(names []string) string {
 	if len(names) > maxNamed {
 		return fmt.Sprintf("%d installs", len(names))
 	}

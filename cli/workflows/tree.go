@@ -210,12 +210,12 @@ func (n *node) plan() string {
 	return strings.Join(words, " → ")
 }
 
-// Took returns how long a step took, or has been running; "" if it has not started.
-func Took(s api.Step, now time.Time) string {
+// StepDuration returns how long a step took, or has been running; "" if it has not started.
+func StepDuration(s api.Step, now time.Time) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(stepDuration(s, now), " ("), "for "), ")")
 }
 
-// took describes how long a step took, or has been running.
+// stepDuration describes how long a step took, or has been running.
 func stepDuration(s api.Step, now time.Time) string {
 	switch {
 	case s.StartedAt.IsZero():

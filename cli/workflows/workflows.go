@@ -44,7 +44,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	l := &listing.List[api.Workflow]{
 		Header: []string{"ID", "INSTALL", "KIND", "STATUS", "REASON"}, Limit: 20,
 		Row: func(w api.Workflow) []string {
-			return []string{w.ID, w.App + "/" + w.Install, string(w.Kind), string(w.Status), reasonOf(w)}
+			return []string{w.ID, w.App + "/" + w.Install, string(w.Kind), string(w.Status), Reason(w)}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Workflow, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
@@ -71,7 +71,8 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	return c
 }
 
-func reasonOf(w api.Workflow) string {
+// Reason returns the outcome of a workflow, or while there is none its reason.
+func Reason(w api.Workflow) string {
 	if w.Outcome != "" {
 		return w.Outcome
 	}
@@ -142,7 +143,7 @@ func show(out io.Writer, w api.Workflow, now time.Time) error {
 	}
 	lines := []string{
 		fmt.Sprintf("%s %d of %s/%s (%s): %s%s", kind, w.Number, w.App, w.Install, w.ID, w.Status, duration(w, now)),
-		"  " + console.Line(reasonOf(w)),
+		"  " + console.Line(Reason(w)),
 	}
 	if w.RequestedBy != "" {
 		lines = append(lines, fmt.Sprintf("  requested by %s%s", console.Line(w.RequestedBy), at))
@@ -171,7 +172,7 @@ func approvalRuleText(w api.Workflow) string {
 
 // Facts describes a workflow: what it results in, who requested it, and who approved it as a whole.
 func Facts(w api.Workflow) []string {
-	facts := []string{reasonOf(w)}
+	facts := []string{Reason(w)}
 	if w.RequestedBy != "" {
 		facts = append(facts, "requested by "+w.RequestedBy)
 	}
@@ -181,16 +182,13 @@ func Facts(w api.Workflow) []string {
 	return facts
 }
 
-// Since describes how long a workflow took, or has been running.
-func Since(w api.Workflow, now time.Time) string { return strings.TrimSpace(duration(w, now)) }
+// Duration describes how long a workflow took, or has been running.
+func Duration(w api.Workflow, now time.Time) string { return strings.TrimSpace(duration(w, now)) }
 
 // StepName returns the name of the action or component of a step.
 func StepName(s api.Step) string { return name(s) }
 
-// Why returns the outcome of a workflow, or while there is none its reason.
-func Why(w api.Workflow) string { return reasonOf(w) }
-
-// since describes how long a workflow took, or has been running.
+// duration describes how long a workflow took, or has been running.
 func duration(w api.Workflow, now time.Time) string {
 	switch {
 	case w.CreatedAt.IsZero():

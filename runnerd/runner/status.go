@@ -64,8 +64,8 @@ type AttemptStatus struct {
 	States int `json:"states"`
 }
 
-// Allows describes what the runner file allows, one line for each part.
-func (s Status) Allows() [][2]string {
+// PolicyLines describes what the runner file allows, one line for each part.
+func (s Status) PolicyLines() [][2]string {
 	return policy.Rule{RunnerPolicy: s.Policy, Secrets: s.Secrets}.Lines()
 }
 

@@ -60,7 +60,7 @@ func (s *Screen) Page(time.Time) page.Page {
 func (s *Screen) componentRows() page.Section {
 	var rows page.List
 	for _, c := range s.components {
-		text, ink := builds.Why(c.Build), page.Faint
+		text, ink := builds.Reason(c.Build), page.Faint
 		if c.Problem != "" {
 			text, ink = c.Problem, page.Bad
 		}
@@ -103,9 +103,9 @@ func (s *Screen) releaseRows() page.Section {
 func (s *Screen) buildRows() page.Section {
 	var rows page.List
 	for _, b := range s.builds {
-		r := page.Row{ID: b.ID, Copy: b.ID, Command: "nuon builds get " + b.ID, Detail: []string{builds.Why(b)},
+		r := page.Row{ID: b.ID, Copy: b.ID, Command: "nuon builds get " + b.ID, Detail: []string{builds.Reason(b)},
 			Cells: []page.Text{page.T(b.Component), page.T(fmt.Sprint(b.Number)), page.Status(string(b.Status)),
-				page.Age(b.CreatedAt), page.T(console.Short(b.ArtifactDigest)), {Text: builds.Why(b), Ink: page.Faint}}}
+				page.Age(b.CreatedAt), page.T(console.Short(b.ArtifactDigest)), {Text: builds.Reason(b), Ink: page.Faint}}}
 		if b.Job != "" {
 			r.Open = "logs " + b.ID
 		}

@@ -24,7 +24,7 @@ func New(kind, name string) *Screen { return &Screen{kind: kind, name: name} }
 
 // Load fetches the causes.
 func (s *Screen) Load(ctx context.Context, client *apiclient.Client) (func(), error) {
-	kind, err := explain.Kind(s.kind)
+	kind, err := explain.ParseKind(s.kind)
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func groupRow(a status.App, g status.Group) page.Row {
 			age = page.Age(w.CreatedAt)
 		}
 	}
-	r.Cells = []page.Text{page.T(a.Name), page.T(status.Several(g.Installs)), page.T(g.ReleaseOf(a.Release)),
+	r.Cells = []page.Text{page.T(a.Name), page.T(status.InstallNames(g.Installs)), page.T(g.ReleaseOf(a.Release)),
 		page.Status(g.Status), page.Status(g.Health), page.T(cmp.Or(strings.Join(g.Behind, ", "), "-")), last, age}
 	r.Detail = []string{strings.Join(g.Installs, ", ")}
 	return r

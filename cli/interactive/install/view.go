@@ -60,10 +60,10 @@ func (s *Screen) history() page.Section {
 	var rows page.List
 	for _, w := range s.workflows {
 		r := page.Row{ID: w.ID, Copy: w.ID, Open: "workflow " + w.ID, Command: "nuon workflows get " + w.ID,
-			Detail: []string{workflows.Why(w)},
+			Detail: []string{workflows.Reason(w)},
 			Cells: []page.Text{page.T(fmt.Sprintf("%s %d", w.Kind, w.Number)), page.Status(string(w.Status)),
 				page.T(console.Release(w.Release, w.Commit)), page.Age(moved(w)), page.T(w.RequestedBy),
-				{Text: workflows.Why(w), Ink: page.Faint}}}
+				{Text: workflows.Reason(w), Ink: page.Faint}}}
 		if w.Release > 0 && w.Release < s.install.Release && w.Status == api.WorkflowStatusSucceeded {
 			r.Command = fmt.Sprintf("nuon installs rollback %s --to %d", s.full(), w.Release)
 			r.Detail = append(r.Detail, "To return to this release: "+r.Command)

@@ -32,7 +32,7 @@ func (s *Screen) Page(now time.Time) page.Page {
 	if r.Capacity > 0 {
 		add("capacity", fmt.Sprintf("%d jobs at once", r.Capacity))
 	}
-	for _, words := range runners.Allows(r.Policy) {
+	for _, words := range runners.Restrictions(r.Policy) {
 		add("runner file", words)
 	}
 	jobs := page.List{}

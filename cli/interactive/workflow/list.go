@@ -42,10 +42,10 @@ func (l *List) Page(now time.Time) page.Page {
 	for _, w := range l.workflows {
 		rows = append(rows, page.Row{
 			ID: w.ID, Copy: w.ID, Open: "workflow " + w.ID, Command: "nuon workflows get " + w.ID,
-			Detail: []string{workflows.Why(w)},
+			Detail: []string{workflows.Reason(w)},
 			Cells: []page.Text{page.T(w.App + "/" + w.Install), page.T(fmt.Sprintf("%s %d", w.Kind, w.Number)),
 				page.Status(string(w.Status)), page.Age(w.CreatedAt), page.T(console.Release(w.Release, w.Commit)),
-				page.T(w.RequestedBy), {Text: workflows.Why(w), Ink: page.Faint}},
+				page.T(w.RequestedBy), {Text: workflows.Reason(w), Ink: page.Faint}},
 		})
 	}
 	p.Sections = []page.Section{{Rows: rows,

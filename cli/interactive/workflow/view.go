@@ -22,7 +22,7 @@ func (s *Screen) Page(now time.Time) page.Page {
 		Command: "nuon workflows get " + w.ID, Live: w.Status == api.WorkflowStatusRunning,
 	}
 	status := page.Status(string(w.Status))
-	p.Facts = []page.Fact{{Label: "status", Text: status.Text + " " + workflows.Since(w, now), Ink: status.Ink}}
+	p.Facts = []page.Fact{{Label: "status", Text: status.Text + " " + workflows.Duration(w, now), Ink: status.Ink}}
 	if w.Release > 0 {
 		p.Facts = append(p.Facts, page.Fact{Label: "release", Text: console.Release(w.Release, w.Commit)})
 	}
@@ -55,7 +55,7 @@ func (s *Screen) row(l workflows.TreeLine, now time.Time) page.Row {
 		tries = fmt.Sprint(of.Tries)
 	}
 	r.Cells = []page.Text{page.T(strings.TrimPrefix(l.Left, "  ")), page.Status(string(of.Status)),
-		page.T(workflows.Took(of, now)), page.T(tries), {Text: of.Reason + l.Also, Ink: page.Faint}}
+		page.T(workflows.StepDuration(of, now)), page.T(tries), {Text: of.Reason + l.Also, Ink: page.Faint}}
 	if of.Reason != "" {
 		r.Detail = append(r.Detail, of.Reason)
 	}
