@@ -184,8 +184,9 @@ func TestSelect(t *testing.T) {
 		t.Errorf("%q is selected when the page names another row", got)
 	}
 	p.Move(-1)
-	now.Sections[0].Rows = rows("new", "a", "b", "c")
-	p.Set(now, noon, theme)
+	later := sample() // with sections of its own
+	later.Select, later.Sections[0].Rows = "d", rows("new", "a", "b", "c")
+	p.Set(later, noon, theme)
 	if got := selected(p); got != "c" {
 		t.Errorf("%q is selected after a person selected c", got)
 	}

@@ -108,6 +108,9 @@ func (a *App) stackOutputs(installID string) ([]byte, error) {
 	if outputs == nil {
 		outputs = map[string]any{}
 	}
+	if roles := a.customRoles(installID); cloud == "aws" && len(roles) > 0 {
+		outputs["custom_role_arns"] = roles
+	}
 	for _, ref := range a.refs() {
 		if len(ref) < 3 || ref[0] != "install_stack" || ref[1] != "outputs" {
 			continue
@@ -115,9 +118,7 @@ func (a *App) stackOutputs(installID string) ([]byte, error) {
 		name := ref[2]
 		switch _, known := outputs[name]; {
 		case known:
-		case name == "custom_role_arns":
-			outputs[name] = a.customRoles(installID)
-		case name == "break_glass_role_arns":
+		case name == "custom_role_arns", name == "break_glass_role_arns":
 			outputs[name] = map[string]string{}
 		default:
 			outputs[name] = json.RawMessage(standin.Value(name, cloud))
@@ -126,7 +127,10 @@ func (a *App) stackOutputs(installID string) ([]byte, error) {
 	return json.Marshal(outputs)
 }
 
-// customRoles returns ARNs for the roles that templates look up.
+// installIDText is how names of roles contain the id of the install.
+var installIDText = regexp.MustCompile(`\{\{\s*\.nuon\.install\.id\s*\}\}`)
+
+// customRoles returns ARNs for the custom roles of the app, and for those that templates look up.
 func (a *App) customRoles(installID string) map[string]string {
 	roles := map[string]string{}
 	var texts []string
@@ -145,6 +149,12 @@ func (a *App) customRoles(installID string) map[string]string {
 	for _, match := range customRole.FindAllStringSubmatch(strings.Join(texts, "\n"), -1) {
 		role := installID + "-" + match[1]
 		roles[role] = "arn:aws:iam::123456789012:role/" + role
+	}
+	for _, role := range a.config.Permissions {
+		if role.Type == "custom" {
+			name := installIDText.ReplaceAllString(role.Name, installID)
+			roles[name] = "arn:aws:iam::123456789012:role/" + name
+		}
 	}
 	return roles
 }
