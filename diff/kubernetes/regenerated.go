@@ -111,7 +111,7 @@ var tokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[
 func randomTokens(token []string) bool {
 	for _, t := range token {
 		if len(t) < minRandom || !strings.ContainsAny(t, "0123456789") && strings.ToLower(t) == t ||
-			isWords().MatchString(t) {
+			isSetting(t) {
 			return false
 		}
 	}
@@ -129,6 +129,20 @@ func randomTokens(token []string) bool {
 	}
 	return true
 }
+
+// mostWords is the number of words in the longest settings, such as
+// requiredDuringSchedulingIgnoredDuringExecution.
+const mostWords = 6
+
+// isSetting reports whether a text consists of words in the spellings of settings. Letters of a long
+// random token do so by chance, too, in more words.
+func isSetting(text string) bool {
+	return isWords().MatchString(text) &&
+		(strings.ContainsAny(text, "_/-") || len(words().FindAllString(text, -1)) <= mostWords)
+}
+
+// words matches one word of a setting.
+var words = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`) })
 
 // isWords matches words in the spellings of settings: Unconfined, RuntimeDefault, ALLOW_ALL.
 var isWords = sync.OnceValue(func() *regexp.Regexp {
