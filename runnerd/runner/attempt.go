@@ -95,6 +95,13 @@ func (a *attempt) setInstall(spec api.JobSpec) {
 // name returns <job>/<number>.
 func (a *attempt) name() string { return a.id }
 
+// isInspection reports whether the job only looks into what is deployed.
+func (a *attempt) isInspection() bool {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	return isInspection(a.record.Kind)
+}
+
 func (a *attempt) isAccepted() bool {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()

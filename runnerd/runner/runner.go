@@ -404,7 +404,7 @@ func (r *runner) freeSlots(rule policy.Rule) int {
 	for _, a := range r.listAttempts() {
 		switch {
 		case a.isConcluded():
-		case isInspection(a.record.Kind) && inspections < maxInspections:
+		case a.isInspection() && inspections < maxInspections:
 			inspections++
 		default:
 			free--
