@@ -381,6 +381,7 @@ func TestLimits(t *testing.T) {
 // TestHostileTexts renders stacks whose texts come from an attacker: the same bytes each time, nothing that
 // CloudFormation would interpret, and names within the limits.
 func TestHostileTexts(t *testing.T) {
+	substitutes := regexp.MustCompile(`[^\\]"Fn::Sub":`) // a name may end with the escaped text
 	piece := rapid.SampledFrom([]string{"a", "Z", "9", "-", "_", " ", "'", `"`, `\`, "\n", "${", "}", "${AWS::Region}", "{{",
 		"</script>", "é", "—", "\u202e", "\uE0F0region\uE0F1", "\uE0F0", "$(id)", "`",
 		strings.Repeat("x", 70), "Fn::Sub", "&"})
@@ -419,7 +420,7 @@ func TestHostileTexts(t *testing.T) {
 		if !bytes.Equal(raw, again) {
 			r.Fatal("the second rendering differs")
 		}
-		if bytes.Contains(raw, []byte(`"Fn::Sub":`)) || bytes.Contains(raw, []byte("{{resolve:")) {
+		if substitutes.Match(raw) || bytes.Contains(raw, []byte("{{resolve:")) {
 			r.Fatalf("CloudFormation interprets a text: %s", raw)
 		}
 		parsed := parse(t, raw)
