@@ -1,14 +1,10 @@
 package diff
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -16,8 +12,8 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/dev"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/cli/runnerdcmd"
 	model "github.com/nuon-toolkit/nuon/diff"
 )
 
@@ -256,80 +252,20 @@ func (h *helm) report(ctx context.Context, c *console.Console, s *resolvedOption
 	if err != nil {
 		return nil, err
 	}
-	program, err := dev.FindProgram("runnerd")
-	if err != nil {
-		return nil, err
-	}
-	asked, err := json.Marshal(request)
-	if err != nil {
-		return nil, fmt.Errorf("run runnerd: %w", err)
-	}
-	answer, err := runDiff(ctx, program, asked)
+	output, err := runnerdcmd.Run(ctx, request, maxBytes,
+		"its report is larger than "+size(maxBytes)+"; compare in parts", "diff", "helm")
 	if err != nil {
 		return nil, err
 	}
 	var r model.Report
-	if err := json.Unmarshal(answer, &r); err != nil {
-		return nil, fmt.Errorf("%s returned no report: %w; install the runnerd of the same version as nuon", program, err)
+	if err := json.Unmarshal(output.Content, &r); err != nil {
+		return nil, fmt.Errorf("%s returned no report: %w; install the runnerd of the same version as nuon",
+			output.Program, err)
 	}
 	if err := r.Validate(); err != nil {
 		return nil, fmt.Errorf(
 			"%s returned an invalid report: %w; install the runnerd of the same version as nuon",
-			program, err)
+			output.Program, err)
 	}
 	return &r, nil
-}
-
-// maxStderr is the maximum number of bytes that are stored of runnerd's stderr.
-const maxStderr = 16 << 10
-
-// runDiff runs runnerd with the request on stdin and returns the report from its stdout.
-func runDiff(ctx context.Context, program string, request []byte) ([]byte, error) {
-	child := exec.CommandContext(ctx, program, "diff", "helm")
-	child.Stdin = bytes.NewReader(request)
-	var said bytes.Buffer
-	child.Stderr = &limited{to: &said, left: maxStderr}
-	out, err := child.StdoutPipe()
-	if err == nil {
-		err = child.Start()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("run %s: %w", program, err)
-	}
-	answer, readErr := io.ReadAll(io.LimitReader(out, maxBytes+1))
-	if len(answer) > maxBytes {
-		_ = child.Process.Kill() // it would block on a full pipe
-		readErr = errors.New("its report is larger than " + size(maxBytes) + "; compare in parts")
-	}
-	err = child.Wait()
-	// If runnerd crashed, for example because a chart needs more memory than
-	// there is, only the message before Go's stack trace is useful.
-	words, _, _ := strings.Cut(said.String(), "\ngoroutine ")
-	switch words = strings.TrimPrefix(strings.TrimSpace(words), "runnerd: "); {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case readErr != nil:
-		return nil, fmt.Errorf("read the output of %s: %w", program, readErr)
-	case err != nil && words != "":
-		return nil, errors.New(words)
-	case err != nil:
-		return nil, fmt.Errorf("%s failed without a message: %w", program, err)
-	}
-	return answer, nil
-}
-
-// limited is a writer that discards everything after the first left bytes.
-type limited struct {
-	to   io.Writer
-	left int
-}
-
-// Write reports success for all of text, but passes on only what fits.
-func (l *limited) Write(text []byte) (int, error) {
-	kept := text[:min(len(text), l.left)]
-	l.left -= len(kept)
-	if _, err := l.to.Write(kept); err != nil {
-		return 0, err
-	}
-	return len(text), nil
 }

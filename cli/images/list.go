@@ -1,20 +1,18 @@
 package images
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/nuon-toolkit/nuon/cli/dev"
+	"github.com/nuon-toolkit/nuon/cli/runnerdcmd"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/image"
 )
@@ -246,51 +244,20 @@ func (a *app) renderChart(ctx context.Context, c *appconfig.Component, m *marks)
 		request.Sets = append(request.Sets, key+"="+text)
 	}
 	slices.Sort(request.Sets)
-	program, err := dev.FindProgram("runnerd")
+	output, err := runnerdcmd.Run(ctx, request, maxRendered, "the chart renders more than 64 MiB", "render", "helm")
 	if err != nil {
 		return nil, err
 	}
-	asked, err := json.Marshal(request)
-	if err != nil {
-		return nil, fmt.Errorf("run runnerd: %w", err)
-	}
-	return runRender(ctx, program, asked)
-}
-
-// maxRendered bounds the output of runnerd, and maxMessage that of its errors, in bytes.
-const (
-	maxRendered = 64 << 20
-	maxMessage  = 8 << 10
-)
-
-func runRender(ctx context.Context, program string, asked []byte) (*renderResponse, error) {
-	child := exec.CommandContext(ctx, program, "render", "helm")
-	child.Stdin = bytes.NewReader(asked)
-	var said bytes.Buffer
-	child.Stderr = &said
-	out, err := child.StdoutPipe()
-	if err == nil {
-		err = child.Start()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("run %s: %w", program, err)
-	}
-	answer, readErr := io.ReadAll(io.LimitReader(out, maxRendered))
-	_ = child.Cancel() // it has ended, or has too much to say
-	ended := child.Wait()
 	var made renderResponse
-	if json.Unmarshal(answer, &made) == nil && readErr == nil {
-		return &made, nil
+	if err := json.Unmarshal(output.Content, &made); err != nil {
+		return nil, fmt.Errorf("%s returned no objects: %w; install the runnerd of the same version as nuon",
+			output.Program, err)
 	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	words, _, _ := strings.Cut(said.String()[:min(said.Len(), maxMessage)], "\ngoroutine ")
-	if words = strings.TrimPrefix(strings.TrimSpace(words), "runnerd: "); words != "" {
-		return nil, errors.New(words)
-	}
-	return nil, fmt.Errorf("%s failed without a message: %w", program, errors.Join(readErr, ended))
+	return &made, nil
 }
+
+// maxRendered bounds what a chart renders, in bytes.
+const maxRendered = 64 << 20
 
 // decode reads the objects of a stream of YAML documents.
 func decode(text string) ([]map[string]any, error) {
