@@ -100,9 +100,10 @@ func hasCompiler() bool {
 // runAll runs commands concurrently, and reports their events as they arrive. It returns the
 // highest exit code. An error means a failure without an exit code.
 func runAll(commands []*exec.Cmd, r *report) (code int, err error) {
-	// An interrupt at the terminal reaches go test as well; wait for its end.
+	// An interrupt at the terminal reaches go test as well; wait for its end. After a SIGQUIT, the
+	// tests print the stacks of their goroutines.
 	interrupted := make(chan os.Signal, 1)
-	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	defer signal.Stop(interrupted)
 	var (
 		readers sync.WaitGroup

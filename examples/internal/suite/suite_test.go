@@ -2,13 +2,17 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // made is a module with packages for every kind of result.
@@ -84,6 +88,38 @@ func TestExitCode(t *testing.T) {
 	}
 	if code, err := run([]string{"--"}); code != 2 || err == nil {
 		t.Errorf("without a command: %d, %v", code, err)
+	}
+}
+
+// TestStacksOfAHang checks that, after a SIGQUIT to the suite and what it started, the stacks of a
+// test that hangs are reported.
+func TestStacksOfAHang(t *testing.T) {
+	dir, started := t.TempDir(), filepath.Join(t.TempDir(), "started")
+	write(t, dir, "go.mod", "module example.test/hang\n\ngo 1.26\n")
+	write(t, dir, "a_test.go", fmt.Sprintf("package hang\nimport (\"os\"; \"testing\"; \"time\")\nfunc TestA(t "+
+		"*testing.T) { _ = os.WriteFile(%q, nil, 0o600); waits() }\nfunc waits() { time.Sleep(time.Hour) }\n", started))
+	program := filepath.Join(t.TempDir(), "suite")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var shown bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), program, ".", "--", "go", "test")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "CGO_ENABLED=0")
+	cmd.Stdout, cmd.SysProcAttr = &shown, &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testtime.UntilNoError(t, "the start of the test", func() error { _, err := os.Stat(started); return err })
+	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("the suite ended with %v, want exit code 1", err)
+	}
+	for _, part := range []string{"hang.waits(", "Failed:\n  example.test/hang"} {
+		if !strings.Contains(shown.String(), part) {
+			t.Errorf("%q is not in\n%s", part, shown.String())
+		}
 	}
 }
 
