@@ -30,9 +30,8 @@ type attempt struct {
 	// cancel is closed when the control plane cancels the attempt.
 	cancel     chan struct{}
 	cancelOnce sync.Once
-	// exited is closed when the process that this runnerd started has ended;
-	// nil for an adopted process.
-	exited <-chan struct{}
+	// executor runs the job process.
+	executor executor
 	// startedAt is when the process was started, by the monotonic clock, and specLimit is the time
 	// limit of the spec. Only superviseLoop uses them.
 	startedAt time.Time
@@ -57,6 +56,7 @@ func newAttempt(r *runner, dir spool.Attempt, record spool.Record) *attempt {
 		cancel: make(chan struct{}), concluded: make(chan struct{}), done: make(chan struct{}),
 	}
 	about := slog.New(installHandler{Handler: r.log.Handler(), install: &a.install})
+	a.executor = &jobProcess{attempt: a}
 	a.log = about.With("job", record.Job, "attempt", record.Attempt, "kind", record.Kind)
 	return a
 }
@@ -239,7 +239,7 @@ func (a *attempt) do(ctx context.Context, next step) error {
 	case accept:
 		return a.accept(ctx)
 	case start:
-		return a.start()
+		return a.executor.start(ctx)
 	case watch:
 		return a.watch(ctx)
 	default:

@@ -45,7 +45,11 @@ func (r *runner) killOrphans(turn *attempt) (int, error) {
 		if other == turn || other.isConcluded() {
 			continue
 		}
-		job, found, err := other.processes()
+		local, is := other.executor.(*jobProcess)
+		if !is {
+			continue
+		}
+		job, found, err := local.processes()
 		if err != nil {
 			return 0, err
 		}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
@@ -14,11 +13,7 @@ import (
 // conclude makes sure that no process of the job runs any more, removes its files, completes
 // its log, and decides its result. Only after that may its end be reported.
 func (a *attempt) conclude(ctx context.Context) error {
-	a.waitReaped() // the process may have ended before it was watched
-	if err := a.awaitOrphans(ctx); err != nil {
-		return err
-	}
-	if err := a.killAll(ctx); err != nil {
+	if err := a.executor.finish(ctx); err != nil {
 		return err
 	}
 	said, err := a.outputTail()
@@ -61,40 +56,6 @@ func (a *attempt) cleanUp() ([]string, error) {
 		return nil, nil //nolint:nilerr // without its spec the job did nothing
 	}
 	return a.runner.FinishKilled(a.runner.Dir, a.dir, spec)
-}
-
-// killAll kills the processes that the job process left behind, until none is left.
-func (a *attempt) killAll(ctx context.Context) error {
-	job, found, err := a.processes()
-	if err != nil || !found {
-		return err // it ended before it could start a process
-	}
-	warnAt := time.Now().Add(a.runner.Timing.KillWait)
-	for {
-		left, err := job.Kill()
-		if err == nil && a.runner.Reaper {
-			var strays int
-			strays, err = a.runner.killOrphans(a)
-			left += strays
-		}
-		if err != nil {
-			return err
-		}
-		if left == 0 {
-			if err := job.RemoveCgroup(); err != nil {
-				a.log.Warn("a control group is left behind", "error", err)
-			}
-			return nil
-		}
-		if time.Now().After(warnAt) {
-			a.log.Warn("killed processes of the job have not exited; the job counts as running until they do", "processes", left,
-				"session", job.Leader.PID)
-			warnAt = time.Now().Add(a.runner.Timing.BackoffMax)
-		}
-		if !backoff.Pause(ctx, a.runner.Timing.PollInterval) {
-			return ctx.Err()
-		}
-	}
 }
 
 // outcome holds everything that decides a result.

@@ -124,6 +124,7 @@ func TestTheLimitHasASteadyClock(t *testing.T) {
 func TestAJobIsEndedWithoutADisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not there")
 	a := &attempt{dir: spool.Attempt{Dir: dir}, log: slog.New(slog.DiscardHandler), cancel: make(chan struct{})}
+	a.executor = &jobProcess{attempt: a}
 	close(a.cancel)
 	for range 2 {
 		if ending, ends, err := a.terminationReason(); !ends || err != nil || ending.Reason != spool.ReasonCancel {
@@ -131,7 +132,7 @@ func TestAJobIsEndedWithoutADisk(t *testing.T) {
 		}
 	}
 	ending, _, _ := a.terminationReason()
-	if err := a.kill(ending); err != nil {
+	if err := a.kill(t.Context(), ending); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil { // the disk has room again

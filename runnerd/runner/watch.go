@@ -2,11 +2,9 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
-	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
@@ -20,16 +18,12 @@ func (a *attempt) watch(ctx context.Context) error {
 	if a.adopted {
 		a.log.Info("adopted a running job")
 	}
-	interrupted, exited := false, a.exited
+	interrupted, changes := false, a.executor.changes()
 	var graceEnds time.Time
 	for {
-		alive, err := a.dir.Alive()
-		if err != nil {
+		alive, err := a.executor.alive(ctx)
+		if err != nil || !alive {
 			return err
-		}
-		if !alive {
-			a.waitReaped()
-			return nil
 		}
 		ending, ends, err := a.terminationReason()
 		if err != nil {
@@ -41,29 +35,23 @@ func (a *attempt) watch(ctx context.Context) error {
 		switch {
 		case !ends:
 		case ending.Killed || ending.Reason == spool.ReasonMemory || time.Now().After(graceEnds):
-			if err := a.kill(ending); err != nil {
+			if err := a.kill(ctx, ending); err != nil {
 				return err
 			}
 		case !interrupted:
 			// This also happens after a restart, because the job process treats a second
 			// interrupt like the first.
-			interrupted = a.interrupt(ending)
+			interrupted = a.interrupt(ctx, ending)
 		}
 		select {
 		case <-look.C:
-		case <-exited: // our own child; the end of an adopted process is only found by polling
-			exited = nil
+		case _, open := <-changes:
+			if !open {
+				changes = nil
+			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-	}
-}
-
-// waitReaped waits until the ended process has been reaped. The process released its lock when it
-// ended, so this takes no more than a moment.
-func (a *attempt) waitReaped() {
-	if a.exited != nil {
-		<-a.exited
 	}
 }
 
@@ -149,58 +137,38 @@ func (a *attempt) limit() time.Duration {
 	return own.TimeoutOf(a.specLimit, a.runner.Timing.JobLimit)
 }
 
+// monotonic converts a time from disk to this process's monotonic clock, so that setting
+// the machine's clock later neither kills a job nor prolongs it.
+func monotonic(wall time.Time) time.Time { return time.Now().Add(-max(0, time.Since(wall))) }
+
+// interrupt interrupts the job process. It returns false when that has to be repeated.
+func (a *attempt) interrupt(ctx context.Context, ending spool.Termination) bool {
+	if !a.executor.interrupt(ctx) {
+		return false
+	}
+	a.log.Info("interrupting the job", "reason", ending.Reason, "grace", a.runner.Timing.JobGrace.String())
+	return true
+}
+
 // memoryExceeded reports whether the processes of the job together exceed its memory limit.
 func (a *attempt) memoryExceeded() (bool, error) {
 	most := a.record.Policy.Limits.MemoryBytes
 	if most <= 0 {
 		return false, nil
 	}
-	job, found, err := a.processes()
-	if err != nil || !found {
-		return false, err
-	}
-	used, err := job.Memory()
+	used, err := a.executor.memory()
 	if used > most {
 		a.log.Warn("the job uses more memory than it may", "bytes", used, "limit", most)
 	}
 	return used > most, err
 }
 
-// processes returns the job that identifies the processes of this attempt. It returns false
-// when the job process has not recorded itself yet.
-func (a *attempt) processes() (process.Job, bool, error) {
-	return process.JobOf(a.dir)
-}
-
-// monotonic converts a time from disk to this process's monotonic clock, so that setting
-// the machine's clock later neither kills a job nor prolongs it.
-func monotonic(wall time.Time) time.Time { return time.Now().Add(-max(0, time.Since(wall))) }
-
-// interrupt interrupts the job process. It returns false when the process has
-// not recorded itself yet.
-func (a *attempt) interrupt(ending spool.Termination) bool {
-	job, found, err := a.processes()
-	if err != nil || !found {
-		return false
-	}
-	a.log.Info("interrupting the job", "reason", ending.Reason, "grace", a.runner.Timing.JobGrace.String())
-	if err := job.Interrupt(); err != nil && !errors.Is(err, process.ErrNoProcess) {
-		a.log.Warn("cannot interrupt the job", "error", err)
-	}
-	return true
-}
-
 // kill kills every process of the job.
-func (a *attempt) kill(ending spool.Termination) error {
+func (a *attempt) kill(ctx context.Context, ending spool.Termination) error {
 	if !ending.Killed {
 		a.log.Warn("killing all processes of the job", "reason", ending.Reason)
 		ending.Killed = true
 		a.saveTermination(ending)
 	}
-	job, found, err := a.processes()
-	if err != nil || !found {
-		return err
-	}
-	_, err = job.Kill()
-	return err
+	return a.executor.kill(ctx)
 }
