@@ -1,18 +1,17 @@
 package podlogs_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testbuffer"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/audit"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
@@ -28,30 +27,16 @@ type rig struct {
 	cluster   *cluster.Cluster
 	namespace string
 	env       *job.Env
-	log       *buffer
+	log       *testbuffer.Buffer
 	refs      []api.ObjectRef
 }
 
-// buffer is a buffer for concurrent use.
-type buffer struct {
-	mutex sync.Mutex
-	text  bytes.Buffer
-}
-
-func (b *buffer) Write(text []byte) (int, error) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.text.Write(text)
-}
-
-// messages returns the messages of all lines, with their levels.
-func (b *buffer) messages() string {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
+// messages returns the messages of the log, with their levels.
+func (r *rig) messages() string {
 	var all strings.Builder
-	for line := range bytes.Lines(b.text.Bytes()) {
+	for line := range strings.Lines(r.log.String()) {
 		var l api.LogLine
-		if json.Unmarshal(line, &l) == nil {
+		if json.Unmarshal([]byte(line), &l) == nil {
 			all.WriteString(string(l.L) + " " + l.M + "\n")
 		}
 	}
@@ -64,7 +49,7 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{T: t, cluster: clustertest.Open(t), log: &buffer{}}
+	r := &rig{T: t, cluster: clustertest.Open(t), log: &testbuffer.Buffer{}}
 	r.namespace = clustertest.Namespace(t, r.cluster)
 	known := &redact.Set{}
 	known.Add([]byte("planted-password-1"))
@@ -145,9 +130,9 @@ printf 'tab\there \001\302\233 \342\200\256reversed\r\nno newline'`))
 	}
 	result, err := r.run(t.Context())
 	if err != nil || result.Status != job.Succeeded || result.Logs.Lines != 5 || result.Logs.Containers != 1 {
-		t.Fatalf("%+v %v\n%s", result, err, r.log.messages())
+		t.Fatalf("%+v %v\n%s", result, err, r.messages())
 	}
-	got := r.log.messages()
+	got := r.messages()
 	for _, want := range []string{"/main | aredb\n", "/main | (sensitive) cleared\n", "/main | (sensitive)\n",
 		"/main | tab\there \uFFFD\uFFFD \uFFFDreversed\n", "/main | no newline\n"} {
 		if !strings.Contains(got, want) {
@@ -171,7 +156,7 @@ func TestAFlood(t *testing.T) {
 	r.refs = []api.ObjectRef{name}
 	ended := r.start(t.Context())
 	testtime.Until(t, "the request waits for pods",
-		func() bool { return strings.Contains(r.log.messages(), "no pod of web has started") })
+		func() bool { return strings.Contains(r.messages(), "no pod of web has started") })
 	clustertest.Create(t, r.cluster, r.namespace,
 		printing("flood", "head -c 60000000 /dev/zero | tr '\\0' x | fold -w 3000"))
 	got := testtime.Receive(t, ended, "the request ends")
@@ -179,7 +164,7 @@ func TestAFlood(t *testing.T) {
 		got.result.Logs.Bytes > 8<<20+8<<10 {
 		t.Fatalf("%+v", got)
 	}
-	log := r.log.messages()
+	log := r.messages()
 	if !strings.Contains(log, "has sent 8 MiB of log lines") || strings.Contains(log, "dropped") {
 		t.Errorf("the log ends with %s", log[max(0, len(log)-500):])
 	}
@@ -207,7 +192,7 @@ func TestTheEndOfARequest(t *testing.T) {
 			ended := r.start(ctx)
 			if test.want == api.JobResultStatusCancelled {
 				testtime.Until(t, "it follows",
-					func() bool { return strings.Contains(r.log.messages(), "no pod of web has started") })
+					func() bool { return strings.Contains(r.messages(), "no pod of web has started") })
 				stop()
 			}
 			if got := testtime.Receive(t, ended, "the request ends"); got.err != nil || got.result.Status != test.want {

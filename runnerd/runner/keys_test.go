@@ -1,7 +1,6 @@
 package runner_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testbuffer"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
@@ -168,29 +168,11 @@ func TestAKeyOfTheFuture(t *testing.T) {
 	s.until("the new key is in use", func() bool { return s.key != "key-of-the-runner" && s.nextKey == "" })
 }
 
-// noisy is a log that the test can read.
-type noisy struct {
-	mutex sync.Mutex
-	text  bytes.Buffer
-}
-
-func (n *noisy) Write(text []byte) (int, error) {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	return n.text.Write(text)
-}
-
-func (n *noisy) says(what string) bool {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	return strings.Contains(n.text.String(), what)
-}
-
 // TestAReplacedRunnerDelivers checks that a machine that was believed dead delivers everything
 // with the attempts' own tokens.
 func TestAReplacedRunnerDelivers(t *testing.T) {
 	t.Parallel()
-	s, dir, log := newServer(t), t.TempDir(), &noisy{}
+	s, dir, log := newServer(t), t.TempDir(), &testbuffer.Buffer{}
 	job := s.enqueue("job_1", "states", map[string]string{"file": "go"})
 	waiting := s.enqueue("job_2", "log", nil)
 	s.with(func() { s.queue, job.spec.Action.InstallID = s.queue[:1], "ins_1" })
@@ -208,10 +190,13 @@ func TestAReplacedRunnerDelivers(t *testing.T) {
 			t.Error("it took a job")
 		}
 	})
-	if !log.says("install=ins_1") || !log.says("job=job_1") || !log.says("runner=run_1") {
-		t.Error("the log does not say what it is about")
+	for _, word := range []string{"install=ins_1", "job=job_1", "runner=run_1"} {
+		if !strings.Contains(log.String(), word) {
+			t.Errorf("the log does not contain %s", word)
+		}
 	}
-	testtime.Until(t, "it says that it was replaced", func() bool { return log.says("it was replaced") })
+	testtime.Until(t, "the log reports that the runner was replaced",
+		func() bool { return strings.Contains(log.String(), "it was replaced") })
 }
 
 func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
@@ -261,11 +246,13 @@ func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
 	t.Run("a token that is refused", func(t *testing.T) {
 		t.Parallel()
 		s := newServer(t)
-		dir, log := registered(t, s), &noisy{}
+		dir, log := registered(t, s), &testbuffer.Buffer{}
 		s.with(func() { s.key = "" })
 		work(t, s, dir, func(o *runner.Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) })
-		testtime.Until(t, "it says what to do",
-			func() bool { return log.says("cannot register again") && log.says("nuon runners replace") })
+		testtime.Until(t, "the log reports what to do", func() bool {
+			text := log.String()
+			return strings.Contains(text, "cannot register again") && strings.Contains(text, "nuon runners replace")
+		})
 		s.with(func() { s.key = "key-of-the-runner" })
 		job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 		s.until("it goes on when its key is known again", job.ended)
