@@ -5,7 +5,6 @@ package azure
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -83,44 +82,22 @@ func (t *template) encode() []byte {
 	out.WriteString("{\n\"$schema\": " +
 		"\"https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#\",\n" +
 		"\"contentVersion\": \"1.0.0.0\",\n\"metadata\": ")
-	write(&out, object{"description": literal(t.stack.Description), "install": t.stack.Install.ID,
+	installstack.WriteJSON(&out, object{"description": literal(t.stack.Description), "install": t.stack.Install.ID,
 		"app": t.stack.Install.AppID})
-	writeSection(&out, "parameters", t.parameters, t.order)
-	writeSection(&out, "variables", t.variables, slices.Sorted(maps.Keys(t.variables)))
+	installstack.WriteSection(&out, "parameters", t.parameters, t.order)
+	installstack.WriteSection(&out, "variables", t.variables, slices.Sorted(maps.Keys(t.variables)))
 	out.WriteString(",\n\"resources\": [")
 	for i, r := range t.resources {
 		if i > 0 {
 			out.WriteByte(',')
 		}
 		out.WriteString("\n ")
-		write(&out, r)
+		installstack.WriteJSON(&out, r)
 	}
 	out.WriteString("\n]")
-	writeSection(&out, "outputs", t.outputs, slices.Sorted(maps.Keys(t.outputs)))
+	installstack.WriteSection(&out, "outputs", t.outputs, slices.Sorted(maps.Keys(t.outputs)))
 	out.WriteString("\n}\n")
 	return out.Bytes()
-}
-
-func writeSection(out *bytes.Buffer, name string, section object, order []string) {
-	fmt.Fprintf(out, ",\n%q: {", name)
-	for i, id := range order {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		out.WriteString("\n ")
-		write(out, id)
-		out.WriteString(": ")
-		write(out, section[id])
-	}
-	out.WriteString("\n}")
-}
-
-// write writes a value in one line.
-func write(out *bytes.Buffer, v any) {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(v) // it holds only texts, numbers, lists and objects
-	out.Truncate(out.Len() - 1)
 }
 
 func (t *template) errorf(where, hint, message string, a ...any) {

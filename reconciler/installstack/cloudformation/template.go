@@ -4,7 +4,6 @@ package cloudformation
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,6 +68,7 @@ func build(stack *installstack.Stack) (t *template, raw []byte) {
 	return t, raw
 }
 
+// encode writes the template: small enough to send without a bucket, and easy to compare.
 func (t *template) encode() []byte {
 	sections := object{
 		"Metadata": object{
@@ -80,37 +80,14 @@ func (t *template) encode() []byte {
 	}
 	var out bytes.Buffer
 	out.WriteString("{\n\"AWSTemplateFormatVersion\": \"2010-09-09\",\n\"Description\": ")
-	write(&out, t.stack.Description)
+	installstack.WriteJSON(&out, t.stack.Description)
 	for _, name := range []string{"Metadata", "Parameters", "Rules", "Conditions", "Resources", "Outputs"} {
-		writeSection(&out, name, sections[name].(object))
+		if section := sections[name].(object); len(section) > 0 {
+			installstack.WriteSection(&out, name, section, slices.Sorted(maps.Keys(section)))
+		}
 	}
 	out.WriteString("\n}\n")
 	return out.Bytes()
-}
-
-// writeSection writes a section with one line for each of its entries: small enough to send without a bucket, and
-// easy to compare.
-func writeSection(out *bytes.Buffer, name string, section object) {
-	if len(section) == 0 {
-		return
-	}
-	fmt.Fprintf(out, ",\n%q: {", name)
-	for i, id := range slices.Sorted(maps.Keys(section)) {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		fmt.Fprintf(out, "\n %q: ", id)
-		write(out, section[id])
-	}
-	out.WriteString("\n}")
-}
-
-// write writes a value in one line.
-func write(out *bytes.Buffer, v any) {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(v) // it holds only texts, numbers, lists and objects
-	out.Truncate(out.Len() - 1)
 }
 
 func (t *template) errorf(where, hint, message string, a ...any) {
