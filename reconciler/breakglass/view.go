@@ -78,7 +78,7 @@ func (r *request) addSteps(ctx context.Context, tx *store.Tx, view *api.BreakGla
 	for _, step := range role.Steps(view.Until, view.Reason) {
 		view.Steps = append(view.Steps, api.BreakGlassStep{What: step.What, Command: step.Command})
 	}
-	granted, is := runners.GrantedUntil(runners.ReportedPolicy(r.row.Runner), role.Machine(), r.now)
+	granted, is := runners.ReportedPolicy(r.row.Runner).Roles.GrantedUntil(role.Machine(), r.now)
 	var missing []string
 	if !r.stackOn {
 		missing = append(missing, "the role is off in the customer's stack")

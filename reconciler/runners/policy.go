@@ -80,16 +80,6 @@ func readRoles(r api.RunnerRoles) api.RunnerRoles {
 	return r
 }
 
-// GrantedUntil returns the end of the longest grant of a role that has not ended.
-func GrantedUntil(p api.RunnerPolicy, role string, now time.Time) (end time.Time, granted bool) {
-	for _, g := range p.Roles.Granted {
-		if g.Until.After(now) && g.Until.After(end) && namepattern.Match(g.Role, role) {
-			end, granted = g.Until, true
-		}
-	}
-	return end, granted
-}
-
 // needsGrant reports whether a job runs under a role that needs a grant of the runner's owner.
 func needsGrant(p api.RunnerPolicy, job store.Job) bool {
 	return job.BreakGlass != "" || slices.ContainsFunc(p.Roles.BreakGlass,
@@ -192,7 +182,7 @@ func ForbidReason(runner store.Runner, job store.Job, now time.Time) string {
 			runner.Name, job.ComponentKind,
 		)
 	}
-	if _, granted := GrantedUntil(p, job.Role, now); needsGrant(p, job) && !granted {
+	if _, granted := p.Roles.GrantedUntil(job.Role, now); needsGrant(p, job) && !granted {
 		return fmt.Sprintf("it needs the role %[2]s, which the owner of runner %[1]s has not granted; the owner can, on the "+
 			"runner's machine: runnerd grants add %[2]s --for 2h", runner.Name, job.Role)
 	}

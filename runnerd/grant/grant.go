@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
-	"github.com/nuon-toolkit/nuon/pkg/namepattern"
 	"github.com/nuon-toolkit/nuon/runnerd/audit"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
@@ -98,12 +98,13 @@ func change(ctx context.Context, dir string, event audit.Event, by func([]Grant)
 	return spool.SaveJSON(file(dir), all)
 }
 
-// Until returns the end of the longest grant of a role that has not ended.
-func Until(all []Grant, role string, now time.Time) (end time.Time, granted bool) {
+// Current returns the grants that have not ended, as the runner reports them.
+func Current(all []Grant, now time.Time) []api.RunnerGrant {
+	var current []api.RunnerGrant
 	for _, g := range all {
-		if g.Until.After(now) && g.Until.After(end) && namepattern.Match(g.Role, role) {
-			end, granted = g.Until, true
+		if g.Until.After(now) {
+			current = append(current, api.RunnerGrant{Role: g.Role, Until: g.Until})
 		}
 	}
-	return end, granted
+	return current
 }

@@ -136,8 +136,8 @@ func (s *Session) granted() (until time.Time, err error) {
 	if err != nil {
 		return until, err
 	}
-	name := policy.RoleName(role)
-	until, granted := grant.Until(all, name, s.options.now())
+	name, now := policy.RoleName(role), s.options.now()
+	until, granted := api.RunnerRoles{Granted: grant.Current(all, now)}.GrantedUntil(name, now)
 	if granted {
 		return until, nil
 	}

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 	"github.com/nuon-toolkit/nuon/runnerd/grant"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
@@ -57,11 +56,7 @@ func (r *rules) read() policy.Rule {
 	if err != nil {
 		r.log.Warn("jobs under break-glass roles wait", "error", err)
 	}
-	for _, g := range all {
-		if g.Until.After(time.Now()) {
-			rule.Roles.Granted = append(rule.Roles.Granted, api.RunnerGrant{Role: g.Role, Until: g.Until})
-		}
-	}
+	rule.Roles.Granted = append(rule.Roles.Granted, grant.Current(all, time.Now())...)
 	return rule
 }
 
