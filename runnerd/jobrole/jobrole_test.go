@@ -1,10 +1,7 @@
 package jobrole
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -98,24 +95,14 @@ func (r *rig) open(t *testing.T, spec api.JobSpec, file string) *Session {
 	return s
 }
 
-// fetch does what an SDK does: it asks the endpoint for credentials.
+// fetch requests credentials from an endpoint, as an SDK does.
 func fetch(t *testing.T, url, token string) (status int, body map[string]string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	status, body, err := cloudtest.FetchCredentials(t.Context(), url, token)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("Authorization", token)
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	raw, err := io.ReadAll(answer.Body)
-	if err = errors.Join(err, json.Unmarshal(raw, &body)); err != nil {
-		t.Fatalf("%v: %s", err, raw)
-	}
-	return answer.StatusCode, body
+	return status, body
 }
 
 // TestRoleOfAJob checks that programs find only the role of the job, and that its session names the job.

@@ -1,7 +1,6 @@
 package runner_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -105,24 +104,12 @@ func environOf(t *testing.T, s *server, dir, job string) map[string]string {
 	return environ
 }
 
-// credentialsOf reads the credentials of an endpoint, as the SDKs do.
+// credentialsOf requests the credentials of an endpoint, as an SDK does.
 func credentialsOf(t *testing.T, url, token string) (status int, key string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	status, body, err := cloudtest.FetchCredentials(t.Context(), url, token)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("Authorization", token)
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	var body struct {
-		AccessKeyID string `json:"AccessKeyId"`
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&body); err != nil {
-		t.Fatal(err)
-	}
-	return answer.StatusCode, body.AccessKeyID
+	return status, body["AccessKeyId"]
 }
