@@ -54,26 +54,21 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	var strict bool
 	c := &cobra.Command{
 		Use: "list [DIRECTORY]", Short: "List the images of an app, and which component mirrors each", Long: listHelp,
-		Example: "  nuon images list\n  nuon images list --require-mirrored -o json", Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: directories,
-		RunE: func(c *cobra.Command, args []string) error {
-			a, err := open(c.Context(), args)
-			if err != nil {
-				return err
-			}
-			found := a.list(c.Context())
-			if err := c.Context().Err(); err != nil {
-				return err
-			}
-			if err := e.Console.Result(found, func(w io.Writer) error { return found.print(w, e.Console) }); err != nil {
-				return err
-			}
-			if strict && !found.mirrored() {
-				return &exitcode.Error{Code: exitcode.Failed}
-			}
-			return nil
-		},
+		Example: "  nuon images list\n  nuon images list --require-mirrored -o json",
 	}
+	runOnApp(c, func(ctx context.Context, a *app) error {
+		found := a.list(ctx)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := e.Console.Result(found, func(w io.Writer) error { return found.print(w, e.Console) }); err != nil {
+			return err
+		}
+		if strict && !found.mirrored() {
+			return &exitcode.Error{Code: exitcode.Failed}
+		}
+		return nil
+	})
 	c.Flags().BoolVar(&strict, "require-mirrored", false, "exit with 1 if an image is not mirrored")
 	return c
 }
@@ -82,30 +77,36 @@ func newAdopt(e *cmdenv.Env) *cobra.Command {
 	var write bool
 	c := &cobra.Command{
 		Use: "adopt [DIRECTORY]", Short: "Write components for the images that are not mirrored", Long: adoptHelp,
-		Example: "  nuon images adopt\n  nuon images adopt --write", Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: directories,
-		RunE: func(c *cobra.Command, args []string) error {
-			a, err := open(c.Context(), args)
-			if err != nil {
-				return err
-			}
-			made, err := a.adopt(c.Context())
-			if err == nil && write {
-				err = made.write(a.dir)
-			}
-			if err != nil {
-				return err
-			}
-			made.Written = write
-			return e.Console.Result(made, func(w io.Writer) error { return made.print(w) })
-		},
+		Example: "  nuon images adopt\n  nuon images adopt --write",
 	}
+	runOnApp(c, func(ctx context.Context, a *app) error {
+		adoption, err := a.adopt(ctx)
+		if err == nil && write {
+			err = adoption.write(a.dir)
+		}
+		if err != nil {
+			return err
+		}
+		adoption.Written = write
+		return e.Console.Result(adoption, adoption.print)
+	})
 	c.Flags().BoolVar(&write, "write", false, "change the files")
 	return c
 }
 
-func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
+// runOnApp makes a command take the directory of an app's config, and run with the app.
+func runOnApp(c *cobra.Command, run func(ctx context.Context, a *app) error) {
+	c.Args = cobra.MaximumNArgs(1)
+	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		a, err := open(c.Context(), args)
+		if err != nil {
+			return err
+		}
+		return run(c.Context(), a)
+	}
 }
 
 // open reads the config of an app.
@@ -159,13 +160,13 @@ func (m *Adoption) print(w io.Writer) error {
 			return err
 		}
 	}
-	words := "nothing was changed; with --write these files are written"
+	summary := "nothing was changed; with --write these files are written"
 	switch {
 	case len(m.Files) == 0:
-		words = "there is nothing to change"
+		summary = "there is nothing to change"
 	case m.Written:
-		words = fmt.Sprintf("%d files were written; run \"nuon validate\" and commit them", len(m.Files))
+		summary = fmt.Sprintf("%d files were written; run \"nuon validate\" and commit them", len(m.Files))
 	}
-	_, err := fmt.Fprintln(w, words)
+	_, err := fmt.Fprintln(w, summary)
 	return err
 }
