@@ -74,8 +74,9 @@ var layers = map[string][][]string{
 		{"appvariables", "inputs", "installstack/stackfiles", "observe", "release", "retention", "runnerprogram", "runners",
 			"stackoutputs", "stackpublish", "store/storetest"},
 		{"stackversion", "catalog", "jobs", "observe/observetest"},
-		{"build", "inspection", "installsecrets", "joblog", "phonehome", "tfstate", "workflow"},
-		{"installhealth", "jobs/jobstest", "rollout"},
+		{"build", "inspection", "installcheck", "joblog", "phonehome", "tfstate", "workflow"},
+		{"installhealth", "installsecrets", "jobs/jobstest"},
+		{"rollout"},
 		{"breakglass", "preview"},
 		// HTTP begins here.
 		{"api/problem"},

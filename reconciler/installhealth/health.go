@@ -8,12 +8,12 @@ package installhealth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/installcheck"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -21,7 +21,7 @@ import (
 )
 
 // OwnerKind is the owner kind of health jobs in package jobs. Their owner id is the install's id.
-const OwnerKind = "health"
+const OwnerKind = string(installcheck.Health)
 
 // The intervals between checks: if everything is ready, if it is not, and while the runner cannot
 // check.
@@ -54,20 +54,7 @@ func New(s *store.Store, world SpecSource) *Health { return &Health{store: s, sp
 // Reconcile enqueues a check for the runner of an install, unless one is queued or running or the
 // runner cannot check. It returns no error for a deleted install.
 func (h *Health) Reconcile(ctx context.Context, org, installID string) error {
-	err := h.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		install, err := tx.LockInstall(ctx, org, installID)
-		if errors.Is(err, store.ErrNotFound) {
-			return tx.ClearDue(ctx, org, store.DueHealth, installID)
-		}
-		if err != nil {
-			return err
-		}
-		return h.reconcile(ctx, tx, install)
-	})
-	if err != nil {
-		return fmt.Errorf("check the health of install %s: %w", installID, err)
-	}
-	return nil
+	return installcheck.Health.Reconcile(ctx, h.store, org, installID, h.reconcile)
 }
 
 func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Install) error {
@@ -76,50 +63,29 @@ func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Inst
 		return err
 	}
 	if len(spec.Health.Parts) == 0 { // the next deploy makes it due again
-		return tx.ClearDue(ctx, tx.Org, store.DueHealth, install.ID)
+		return installcheck.Health.ClearDue(ctx, tx, install.ID)
 	}
-	able, err := runnerAccepts(ctx, tx, install, &spec.Health)
+	runner, available, err := installcheck.Runner(ctx, tx, install)
 	if err != nil {
 		return err
 	}
-	busy, err := tx.HealthJobRunning(ctx, tx.Org, install.ID)
+	spec.Health.Parts = slices.DeleteFunc(spec.Health.Parts, func(part api.HealthPart) bool {
+		return !runners.AllowsComponents(runner, part.Deploy.ComponentKind)
+	})
+	started := false
+	if available && len(spec.Health.Parts) > 0 && why == "" { // a deploy that waits for the role states why
+		spec.TimeoutSeconds = jobTimeout
+		started, err = installcheck.Health.Start(ctx, tx, install, "it is time to check the health of what is deployed",
+			spec)
+	}
 	if err != nil {
 		return err
 	}
-	if busy || !able || why != "" { // a deploy that waits for the role states why
-		return setDueIn(ctx, tx, install.ID, idleInterval)
+	next := idleInterval
+	if started {
+		next = readyInterval
 	}
-	spec.TimeoutSeconds = jobTimeout
-	_, err = jobs.Enqueue(ctx, tx, jobs.NewJob{
-		Runner: install.RunnerID, Kind: string(api.JobSpecKindHealth), OwnerKind: OwnerKind, OwnerID: install.ID,
-		InstallID: install.ID,
-		Reason:    "it is time to see how what is deployed is",
-		Spec:      spec,
-	})
-	if err != nil {
-		return err
-	}
-	return setDueIn(ctx, tx, install.ID, readyInterval)
-}
-
-// runnerAccepts removes the parts that the install's runner may not check according to its own file. It
-// returns false if no part remains, or if the runner takes no jobs now, because a delayed check is
-// worthless.
-func runnerAccepts(ctx context.Context, tx *store.Tx, install store.Install, spec *api.HealthSpec) (bool, error) {
-	found, err := tx.RunnersByID(ctx, tx.Org, []string{install.RunnerID})
-	if err != nil || len(found) == 0 {
-		return false, err
-	}
-	spec.Parts = slices.DeleteFunc(spec.Parts, func(part api.HealthPart) bool {
-		return !runners.AllowsComponents(found[0], part.Deploy.ComponentKind)
-	})
-	return len(spec.Parts) > 0 && runners.UnavailableReason(found[0], tx.Now()) == "", nil
-}
-
-func setDueIn(ctx context.Context, tx *store.Tx, install string, in time.Duration) error {
-	return tx.SetDueIn(ctx, store.SetDueInParams{
-		OrgID: tx.Org, Kind: store.DueHealth, ID: install, InSeconds: in.Seconds(),
-	})
+	return installcheck.Health.SetDueIn(ctx, tx, install.ID, next)
 }
 
 // JobAccepted accepts every check.
@@ -128,29 +94,26 @@ func (h *Health) JobAccepted(context.Context, *store.Tx, store.Job) error { retu
 // JobEnded stores the results of a check and schedules the next one. It ignores results about
 // components of other installs.
 func (h *Health) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error {
-	wait := readyInterval
+	next := readyInterval
 	if len(result.Health.Parts) == 0 {
-		wait = notReadyInterval
+		next = notReadyInterval
 	}
 	for _, part := range result.Health.Parts {
 		own, err := tx.ComponentOnInstall(ctx, tx.Org, job.OwnerID, part.InstallComponent)
 		if err != nil {
-			return fmt.Errorf("keep the health of %s: %w", part.InstallComponent, err)
+			return fmt.Errorf("store the health of %s: %w", part.InstallComponent, err)
 		}
 		if !own {
 			continue
 		}
 		if err := workflow.SaveHealth(ctx, tx, part.InstallComponent, part.Health); err != nil {
-			return fmt.Errorf("keep the health of %s: %w", part.InstallComponent, err)
+			return fmt.Errorf("store the health of %s: %w", part.InstallComponent, err)
 		}
 		if part.Health.Status != api.HealthStatusReady {
-			wait = notReadyInterval
+			next = notReadyInterval
 		}
 	}
-	if err := tx.DeleteHealthJobs(ctx, tx.Org, job.OwnerID, job.ID); err != nil {
-		return err
-	}
-	return setDueIn(ctx, tx, job.OwnerID, wait)
+	return installcheck.Health.End(ctx, tx, job, next)
 }
 
 var _ jobs.Owner = (*Health)(nil)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/installcheck"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
@@ -23,7 +24,7 @@ import (
 )
 
 // OwnerKind is the owner kind of secrets jobs in package jobs. Their owner id is the install's id.
-const OwnerKind = "secrets"
+const OwnerKind = string(installcheck.Secrets)
 
 // The intervals between checks: if nothing waits for a secret, if something may, and while the runner cannot check.
 const (
@@ -70,20 +71,7 @@ func New(s *store.Store, specs SpecSource) *Secrets { return &Secrets{store: s, 
 // Reconcile enqueues a check for the runner of an install, unless one is queued or running or the runner cannot
 // check. It returns no error for a deleted install.
 func (s *Secrets) Reconcile(ctx context.Context, org, installID string) error {
-	err := s.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		install, err := tx.LockInstall(ctx, org, installID)
-		if errors.Is(err, store.ErrNotFound) {
-			return tx.ClearDue(ctx, org, store.DueSecrets, installID)
-		}
-		if err != nil {
-			return err
-		}
-		return s.reconcile(ctx, tx, install)
-	})
-	if err != nil {
-		return fmt.Errorf("check the secrets of install %s: %w", installID, err)
-	}
-	return nil
+	return installcheck.Secrets.Reconcile(ctx, s.store, org, installID, s.reconcile)
 }
 
 func (s *Secrets) reconcile(ctx context.Context, tx *store.Tx, install store.Install) error {
@@ -99,31 +87,27 @@ func (s *Secrets) reconcile(ctx context.Context, tx *store.Tx, install store.Ins
 		if err := tx.DeleteInstallSecrets(ctx, tx.Org, install.ID); err != nil {
 			return err
 		}
-		return tx.ClearDue(ctx, tx.Org, store.DueSecrets, install.ID)
+		return installcheck.Secrets.ClearDue(ctx, tx, install.ID)
 	}
-	able, err := runnerAccepts(ctx, tx, install)
+	runner, available, err := installcheck.Runner(ctx, tx, install)
 	if err != nil {
 		return err
 	}
-	busy, err := tx.SecretsJobRunning(ctx, tx.Org, install.ID)
+	started := false
+	if available && Allowed(runner) {
+		started, err = installcheck.Secrets.Start(ctx, tx, install, reason(checked),
+			api.JobSpec{TimeoutSeconds: jobTimeout, Secrets: spec})
+	}
 	if err != nil {
 		return err
 	}
-	if busy || !able {
-		return setDueIn(ctx, tx, install.ID, idleInterval)
-	}
-	_, err = jobs.Enqueue(ctx, tx, jobs.NewJob{
-		Runner: install.RunnerID, Kind: string(api.JobSpecKindSecrets), OwnerKind: OwnerKind, OwnerID: install.ID,
-		InstallID: install.ID, Reason: reason(checked),
-		Spec: api.JobSpec{TimeoutSeconds: jobTimeout, Secrets: spec},
-	})
-	if err != nil {
-		return err
+	if !started {
+		return installcheck.Secrets.SetDueIn(ctx, tx, install.ID, idleInterval)
 	}
 	if err := tx.SecretsRequested(ctx, tx.Org, install.ID, digest); err != nil {
 		return err
 	}
-	return setDueIn(ctx, tx, install.ID, settledInterval)
+	return installcheck.Secrets.SetDueIn(ctx, tx, install.ID, settledInterval)
 }
 
 func reason(checked *time.Time) string {
@@ -133,15 +117,6 @@ func reason(checked *time.Time) string {
 	return "it is time to check the versions of the install's secrets"
 }
 
-// runnerAccepts reports whether the install's runner takes such a job now.
-func runnerAccepts(ctx context.Context, tx *store.Tx, install store.Install) (bool, error) {
-	found, err := tx.RunnersByID(ctx, tx.Org, []string{install.RunnerID})
-	if err != nil || len(found) == 0 {
-		return false, err
-	}
-	return Allowed(found[0]) && runners.UnavailableReason(found[0], tx.Now()) == "", nil
-}
-
 // Allowed reports whether a runner's file, as last reported, allows checks of secrets.
 func Allowed(runner store.Runner) bool {
 	return runners.AllowsJob(runners.ReportedPolicy(runner), string(api.JobSpecKindSecrets))
@@ -149,13 +124,7 @@ func Allowed(runner store.Runner) bool {
 
 // RequestCheck makes a check of an install's secrets due.
 func RequestCheck(ctx context.Context, tx *store.Tx, install string) error {
-	return setDueIn(ctx, tx, install, 0)
-}
-
-func setDueIn(ctx context.Context, tx *store.Tx, install string, in time.Duration) error {
-	return tx.SetDueIn(ctx, store.SetDueInParams{
-		OrgID: tx.Org, Kind: store.DueSecrets, ID: install, InSeconds: in.Seconds(),
-	})
+	return installcheck.Secrets.SetDueIn(ctx, tx, install, 0)
 }
 
 // Stored returns what the runner of an install reported last, and when; nil and nil before it has.
@@ -210,10 +179,8 @@ func (s *Secrets) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, res
 			return err
 		}
 	}
-	if err := tx.DeleteSecretsJobs(ctx, tx.Org, job.OwnerID, job.ID); err != nil {
-		return err
-	}
-	return setDueIn(ctx, tx, job.OwnerID, nextCheck(after, len(spec.Secrets.Cluster.Path) > 0, tx.Now()))
+	next := nextCheck(after, len(spec.Secrets.Cluster.Path) > 0, tx.Now())
+	return installcheck.Secrets.End(ctx, tx, job, next)
 }
 
 // nextCheck returns when to check again.

@@ -7,9 +7,12 @@ func Raw(t *Tx) pgx.Tx { return t.tx }
 
 // Statements are queries whose plans tests check.
 var Statements = map[string]string{
-	"ChangedInstalls":  changedInstalls,
-	"DeleteHealthJobs": deleteHealthJobs, "DeleteRejectionsOfWorkflow": deleteRejectionsOfWorkflow,
-	"RetainJobs": retainJobs, "RetainRunnerLogs": retainRunnerLogs,
-	"RetainWorkflows": retainWorkflows, "StoredComponentsOfInstalls": storedComponentsOfInstalls,
-	"ViewWorkflows": viewWorkflows,
+	"ChangedInstalls":            changedInstalls,
+	"DeleteEndedJobsOfOwner":     deleteEndedJobsOfOwner,
+	"DeleteRejectionsOfWorkflow": deleteRejectionsOfWorkflow,
+	"RetainJobs":                 retainJobs,
+	"RetainRunnerLogs":           retainRunnerLogs,
+	"RetainWorkflows":            retainWorkflows,
+	"StoredComponentsOfInstalls": storedComponentsOfInstalls,
+	"ViewWorkflows":              viewWorkflows,
 }

@@ -10,34 +10,13 @@ import (
 )
 
 const componentOnInstall = `-- name: ComponentOnInstall :one
+
 select exists (select 1 from install_components where org_id = $1 and install_id = $2 and id = $3)
 `
 
+// The health of what is deployed (package installhealth).
 func (q *Queries) ComponentOnInstall(ctx context.Context, orgID string, installID string, iD string) (bool, error) {
 	row := q.db.QueryRow(ctx, componentOnInstall, orgID, installID, iD)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
-}
-
-const deleteHealthJobs = `-- name: DeleteHealthJobs :exec
-delete from jobs where org_id = $1 and owner_kind = 'health' and owner_id = $2::text and ended_at is not null and id <> $3
-`
-
-// A look is worth nothing once there is a newer one, and nobody wants to read its log.
-func (q *Queries) DeleteHealthJobs(ctx context.Context, orgID string, installID string, keep string) error {
-	_, err := q.db.Exec(ctx, deleteHealthJobs, orgID, installID, keep)
-	return err
-}
-
-const healthJobRunning = `-- name: HealthJobRunning :one
-
-select exists (select 1 from jobs where org_id = $1 and owner_kind = 'health' and owner_id = $2::text and ended_at is null)
-`
-
-// Looks at how what is deployed is (package health).
-func (q *Queries) HealthJobRunning(ctx context.Context, orgID string, installID string) (bool, error) {
-	row := q.db.QueryRow(ctx, healthJobRunning, orgID, installID)
 	var exists bool
 	err := row.Scan(&exists)
 	return exists, err

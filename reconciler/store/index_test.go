@@ -44,7 +44,7 @@ func TestLargeTablesAreReadByIndex(t *testing.T) {
 		statement, index string
 		args             []any
 	}{
-		{"DeleteHealthJobs", "jobs_of_owner", []any{"o", "ins7", "job_kept"}},
+		{"DeleteEndedJobsOfOwner", "jobs_of_owner", []any{"o", "health", "ins7", "job_kept"}},
 		{"DeleteRejectionsOfWorkflow", "rejections_of_workflow", []any{"o", "wflins71", []string{"web"}}},
 		{"RetainJobs", "jobs_ended", []any{"o", old, 500}},
 		{"RetainWorkflows", "workflows_ended", []any{"o", old, 500}},

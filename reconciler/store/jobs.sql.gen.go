@@ -360,6 +360,28 @@ func (q *Queries) CountBrokenAttempts(ctx context.Context, orgID string, jobID s
 	return count, err
 }
 
+const deleteEndedJobsOfOwner = `-- name: DeleteEndedJobsOfOwner :exec
+delete from jobs where org_id = $1 and owner_kind = $2 and owner_id = $3 and ended_at is not null and id <> $4
+`
+
+type DeleteEndedJobsOfOwnerParams struct {
+	OrgID     string
+	OwnerKind string
+	OwnerID   string
+	Keep      string
+}
+
+// DeleteEndedJobsOfOwner deletes the ended jobs of an owner except one, also those that failed.
+func (q *Queries) DeleteEndedJobsOfOwner(ctx context.Context, arg DeleteEndedJobsOfOwnerParams) error {
+	_, err := q.db.Exec(ctx, deleteEndedJobsOfOwner,
+		arg.OrgID,
+		arg.OwnerKind,
+		arg.OwnerID,
+		arg.Keep,
+	)
+	return err
+}
+
 const dropWithdrawn = `-- name: DropWithdrawn :exec
 delete from attempts where org_id = $1 and job_id = $2 and status = 'withdrawn' and number < $3::int
 `
@@ -832,6 +854,18 @@ func (q *Queries) MoveJob(ctx context.Context, arg MoveJobParams) (Job, error) {
 		&i.EndedAt,
 	)
 	return i, err
+}
+
+const ownerHasOpenJob = `-- name: OwnerHasOpenJob :one
+select exists (select 1 from jobs where org_id = $1 and owner_kind = $2 and owner_id = $3 and ended_at is null)
+`
+
+// OwnerHasOpenJob reports whether a job of an owner is queued or running.
+func (q *Queries) OwnerHasOpenJob(ctx context.Context, orgID string, ownerKind string, ownerID string) (bool, error) {
+	row := q.db.QueryRow(ctx, ownerHasOpenJob, orgID, ownerKind, ownerID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
 }
 
 const promoteRunnerKey = `-- name: PromoteRunnerKey :execrows

@@ -19,16 +19,6 @@ func (q *Queries) DeleteInstallSecrets(ctx context.Context, orgID string, instal
 	return err
 }
 
-const deleteSecretsJobs = `-- name: DeleteSecretsJobs :exec
-delete from jobs where org_id = $1 and owner_kind = 'secrets' and owner_id = $2::text and ended_at is not null and id <> $3
-`
-
-// A check is worth nothing once there is a newer one. One that failed stays, so that people can read its log.
-func (q *Queries) DeleteSecretsJobs(ctx context.Context, orgID string, installID string, keep string) error {
-	_, err := q.db.Exec(ctx, deleteSecretsJobs, orgID, installID, keep)
-	return err
-}
-
 const installSecrets = `-- name: InstallSecrets :one
 
 select org_id, install_id, digest, secrets, checked_at from install_secrets where org_id = $1 and install_id = $2
@@ -55,17 +45,6 @@ update install_secrets set secrets = $1, checked_at = now() where org_id = $2 an
 func (q *Queries) SaveInstallSecrets(ctx context.Context, secrets json.RawMessage, orgID string, installID string) error {
 	_, err := q.db.Exec(ctx, saveInstallSecrets, secrets, orgID, installID)
 	return err
-}
-
-const secretsJobRunning = `-- name: SecretsJobRunning :one
-select exists (select 1 from jobs where org_id = $1 and owner_kind = 'secrets' and owner_id = $2::text and ended_at is null)
-`
-
-func (q *Queries) SecretsJobRunning(ctx context.Context, orgID string, installID string) (bool, error) {
-	row := q.db.QueryRow(ctx, secretsJobRunning, orgID, installID)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
 }
 
 const secretsRequested = `-- name: SecretsRequested :exec

@@ -264,3 +264,11 @@ left join attempts a on a.org_id = @org_id and a.job_id = q.job_id and a.number 
 left join jobs j on j.org_id = a.org_id and j.id = a.job_id
 left join extended e on e.job_id = q.job_id and e.number = q.number
 order by 1, 2;
+
+-- OwnerHasOpenJob reports whether a job of an owner is queued or running.
+-- name: OwnerHasOpenJob :one
+select exists (select 1 from jobs where org_id = @org_id and owner_kind = @owner_kind and owner_id = @owner_id and ended_at is null);
+
+-- DeleteEndedJobsOfOwner deletes the ended jobs of an owner except one, also those that failed.
+-- name: DeleteEndedJobsOfOwner :exec
+delete from jobs where org_id = @org_id and owner_kind = @owner_kind and owner_id = @owner_id and ended_at is not null and id <> @keep;
