@@ -148,7 +148,7 @@ func (r *reader) readPolicy(n *yaml.Node) (policy Policy, ok bool) {
 	if !r.isSupported(n) {
 		return policy, false
 	}
-	r.variables, r.names = nil, map[string]bool{}
+	r.variables, r.scope = nil, &scope{}
 	r.readStruct(n, reflect.ValueOf(&policy).Elem(), "")
 	r.checkPolicy(n, &policy)
 	r.checkVariables()

@@ -23,8 +23,34 @@ type reader struct {
 	*source.Text
 	nodes, depth int
 	fields       map[reflect.Type][]field
-	variables    []*yaml.Node // scalars that may contain Kyverno's variables
-	names        map[string]bool
+	variables    []variable
+	scope        *scope // of what is read now
+}
+
+// variable is a scalar that may contain Kyverno's variables.
+type variable struct {
+	node  *yaml.Node
+	scope *scope
+}
+
+// scope is a part of a policy with a context of its own: the policy itself, a rule, or an entry of foreach. The
+// names of a context have values there and in the scopes within it.
+type scope struct {
+	outer *scope
+	names []string
+}
+
+// has reports whether a context gives a name a value in a scope.
+func (s *scope) has(name string) bool {
+	return s != nil && (slices.Contains(s.names, name) || s.outer.has(name))
+}
+
+// all returns the names that have values in a scope.
+func (s *scope) all() []string {
+	if s == nil {
+		return nil
+	}
+	return slices.Concat(s.names, s.outer.all())
 }
 
 // field is one field of a type.
@@ -138,12 +164,21 @@ func (r *reader) readList(n *yaml.Node, into reflect.Value, f field) {
 		return
 	}
 	into.Set(reflect.MakeSlice(into.Type(), len(n.Content), len(n.Content)))
+	outer := r.scope
+	defer func() { r.scope = outer }()
 	for i, item := range n.Content {
+		switch into.Index(i).Interface().(type) {
+		case Rule, ForeachValidate, ForeachMutate:
+			r.scope = &scope{outer: outer}
+		}
 		if isNull(resolve(item)) {
 			r.reportError(item, "kyverno-shape", kindName(f.name)+" is empty", "remove the entry, or write what is missing")
 			continue
 		}
 		r.read(item, into.Index(i), f)
+		if entry, ok := into.Index(i).Interface().(ContextEntry); ok {
+			r.scope.names = append(r.scope.names, entry.Name)
+		}
 	}
 }
 
@@ -174,7 +209,7 @@ func (r *reader) readScalar(n *yaml.Node, into reflect.Value, f field) {
 			return
 		}
 		into.SetString(n.Value)
-		r.variables = append(r.variables, n)
+		r.variables = append(r.variables, variable{n, r.scope})
 		r.checkEnum(n, f)
 	case reflect.Bool:
 		// These are the spellings that Kubernetes' YAML parser accepts.
@@ -362,14 +397,14 @@ func (r *reader) readAny(n *yaml.Node) {
 	defer r.leave()
 	switch n.Kind {
 	case yaml.ScalarNode:
-		r.variables = append(r.variables, n)
+		r.variables = append(r.variables, variable{n, r.scope})
 	case yaml.SequenceNode:
 		for _, item := range n.Content {
 			r.readAny(item)
 		}
 	case yaml.MappingNode:
 		r.eachPair(n, func(key, value *yaml.Node) {
-			r.variables = append(r.variables, key)
+			r.variables = append(r.variables, variable{key, r.scope})
 			r.readAny(value)
 		})
 	}

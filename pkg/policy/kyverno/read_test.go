@@ -74,6 +74,42 @@ func TestVariables(t *testing.T) {
 	}
 }
 
+// TestScopesOfContexts checks that the names of a context have values in its rule or its entry of foreach, and in no
+// other.
+func TestScopesOfContexts(t *testing.T) {
+	const rule = "    - name: %s\n      match: {any: [{resources: {kinds: [Pod]}}]}\n%s" +
+		"      validate: {message: \"%s\", %s}\n"
+	const ofRule = "      context: [{name: floor, variable: {value: 1}}]\n"
+	each := func(context, key string) string {
+		return "foreach: [{list: request.object.x, " + context + "deny: {conditions: {any: [{key: \"" + key +
+			"\", operator: Equals, value: b}]}}}, {list: request.object.y, pattern: {a: \"{{ element.a }}\"}}]"
+	}
+	const inEach = "context: [{name: roof, variable: {value: 1}}], "
+	for name, c := range map[string]struct {
+		rules []string
+		want  string // the name without a value
+	}{
+		"in its rule":   {[]string{fmt.Sprintf(rule, "a", ofRule, "{{ floor }}", "deny: {}")}, ""},
+		"in a foreach":  {[]string{fmt.Sprintf(rule, "a", ofRule, "m", each(inEach, "{{ floor }}{{ roof }}"))}, ""},
+		"after foreach": {[]string{fmt.Sprintf(rule, "a", "", "{{ roof }}", each(inEach, "{{ roof }}"))}, "roof"},
+		"in an earlier rule": {[]string{fmt.Sprintf(rule, "a", "", "{{ floor }}", "deny: {}"),
+			fmt.Sprintf(rule, "b", ofRule, "m", "deny: {}")}, "floor"},
+		"in a later rule": {[]string{fmt.Sprintf(rule, "a", ofRule, "{{ floor }}", "deny: {}"),
+			fmt.Sprintf(rule, "b", "", "{{ floor }}", "deny: {}")}, "floor"},
+		"of a later foreach": {[]string{fmt.Sprintf(rule, "a", "", "m", each(inEach, "b")),
+			fmt.Sprintf(rule, "b", "", "m", each("", "{{ roof }}"))}, "roof"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := kyverno.Check("p.yaml", "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\n"+
+				"spec:\n  rules:\n"+strings.Join(c.rules, ""))
+			want := fmt.Sprintf("nothing gives the variable %q a value", c.want)
+			if got := sourcetest.Format(found); c.want == "" && got != "" || c.want != "" && !strings.Contains(got, want) {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
 // TestWhatIsReadIsWhatIsWritten draws policies in the forms that the types have, and checks that a valid one has
 // no diagnostic and is read as it was written.
 func TestWhatIsReadIsWhatIsWritten(t *testing.T) {

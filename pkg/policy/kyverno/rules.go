@@ -60,25 +60,6 @@ func (r *reader) checkRule(n *yaml.Node, rule *Rule) {
 	r.checkMatch(n, "match", rule.Match, true)
 	r.checkMatch(n, "exclude", rule.Exclude, false)
 	r.checkOperators(n)
-	for _, entry := range rule.Context {
-		r.names[entry.Name] = true
-	}
-	if rule.Validate != nil {
-		for _, each := range rule.Validate.Foreach {
-			r.addNames(each.Context)
-		}
-	}
-	if rule.Mutate != nil {
-		for _, each := range rule.Mutate.Foreach {
-			r.addNames(each.Context)
-		}
-	}
-}
-
-func (r *reader) addNames(context []ContextEntry) {
-	for _, entry := range context {
-		r.names[entry.Name] = true
-	}
 }
 
 // oneOf requires exactly one of these keys.

@@ -38,7 +38,8 @@ func kyvernoFunctions() []string {
 // not evaluated once.
 func (r *reader) checkVariables() {
 	reported := map[string]bool{}
-	for _, n := range r.variables {
+	for _, v := range r.variables {
+		n := v.node
 		if source.HasPlaceholder(n.Value) || !strings.Contains(n.Value, "{{") && !strings.Contains(n.Value, "$(") {
 			continue
 		}
@@ -51,7 +52,7 @@ func (r *reader) checkVariables() {
 			r.reportWarning(n, "kyverno-variable", "a variable is opened with {{ and not closed", "close it with }}")
 		}
 		for _, e := range found {
-			r.checkExpression(n, e, reported)
+			r.checkExpression(v, e, reported)
 		}
 	}
 }
@@ -134,9 +135,9 @@ func words(expression string) []word {
 
 func isNameByte(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-func (r *reader) checkExpression(n *yaml.Node, expression string, reported map[string]bool) {
+func (r *reader) checkExpression(v variable, expression string, reported map[string]bool) {
 	if expression == "" {
-		r.reportWarning(n, "kyverno-variable", "a variable without a name",
+		r.reportWarning(v.node, "kyverno-variable", "a variable without a name",
 			"name it, such as {{ request.object.metadata.name }}")
 		return
 	}
@@ -146,9 +147,9 @@ func (r *reader) checkExpression(n *yaml.Node, expression string, reported map[s
 		}
 		switch {
 		case w.function:
-			r.checkFunction(n, w.text, reported)
+			r.checkFunction(v.node, w.text, reported)
 		case i == 0 && strings.HasPrefix(expression, w.text):
-			r.checkRoot(n, w, reported)
+			r.checkRoot(v, w, reported)
 		}
 	}
 }
@@ -170,29 +171,29 @@ func (r *reader) checkFunction(n *yaml.Node, name string, reported map[string]bo
 }
 
 // checkRoot checks the first name of an expression.
-func (r *reader) checkRoot(n *yaml.Node, w word, reported map[string]bool) {
+func (r *reader) checkRoot(v variable, w word, reported map[string]bool) {
 	name := strings.TrimRight(w.text, "0123456789")
 	if name != "element" && name != "elementIndex" {
 		name = w.text
 	}
-	if r.names[name] {
+	if v.scope.has(name) {
 		return
 	}
 	switch name {
 	case "element", "elementIndex":
 	case "request":
-		r.checkRequest(n, w.rest, reported)
+		r.checkRequest(v.node, w.rest, reported)
 	default:
 		reported[name] = true
 		if slices.Contains(builtinVariables(), name) {
-			r.reportNotEvaluated(n, "the variable "+name)
+			r.reportNotEvaluated(v.node, "the variable "+name)
 			return
 		}
-		hint := diagnostic.DidYouMean(name, slices.Concat(builtinVariables(), r.contextNames()))
+		hint := diagnostic.DidYouMean(name, slices.Concat(builtinVariables(), v.scope.all()))
 		if hint == "" {
 			hint = "begin it with request.object, with element in a foreach, or with a name of the rule's context"
 		}
-		r.reportWarning(n, "kyverno-variable", fmt.Sprintf("nothing gives the variable %s a value", source.Quote(name)), hint)
+		r.reportWarning(v.node, "kyverno-variable", fmt.Sprintf("nothing gives the variable %s a value", source.Quote(name)), hint)
 	}
 }
 
@@ -212,13 +213,4 @@ func (r *reader) checkRequest(n *yaml.Node, rest string, reported map[string]boo
 	}
 	reported["request."+part] = true
 	r.reportNotEvaluated(n, "the variable request."+source.Plain(part))
-}
-
-func (r *reader) contextNames() []string {
-	var all []string
-	for name := range r.names {
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	return all
 }
