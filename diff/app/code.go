@@ -2,7 +2,6 @@ package app
 
 import (
 	"cmp"
-	"fmt"
 	"io/fs"
 	"slices"
 
@@ -32,7 +31,7 @@ func (b *builder) codeOf(p pair) *appcode.Change {
 			merged = &appcode.Change{}
 		}
 		merged.Files = append(merged.Files, change.Files...)
-		merged.More = merged.More || change.More
+		merged.NotListed = cmp.Or(merged.NotListed, change.NotListed)
 		merged.Before, merged.After = cmp.Or(merged.Before, change.Before), cmp.Or(merged.After, change.After)
 	}
 	if merged != nil {
@@ -52,9 +51,9 @@ func (b *builder) codeFields(code *appcode.Change) []diff.FieldChange {
 	if code.Before != code.After {
 		fields = append(fields, b.codeField("", problemSide(code.Before), problemSide(code.After)))
 	}
-	if code.More {
-		words := fmt.Sprintf("more than %d files of the repository changed; they are not all listed", len(code.Files))
-		fields = append(fields, b.codeField("…", diff.UnmaskedSide{Absent: true}, diff.UnmaskedSide{Value: raw.Of(words)}))
+	if code.NotListed != "" {
+		text := "the changed files are not listed, because " + code.NotListed
+		fields = append(fields, b.codeField("…", diff.UnmaskedSide{Absent: true}, diff.UnmaskedSide{Value: raw.Of(text)}))
 	}
 	return fields
 }

@@ -32,8 +32,8 @@ type Change struct {
 	// Files are the changed files in the directories that the component is built from, sorted by
 	// path.
 	Files []gittree.Change
-	// More reports that more files changed than are listed.
-	More bool
+	// NotListed states why no changed files are listed; empty if they are.
+	NotListed string
 	// Before and After state why the component cannot be built on that side; empty if it can.
 	Before, After string
 }
@@ -58,11 +58,17 @@ func Compare(before, after Side) (map[string]Change, error) {
 		return all, nil
 	}
 	files, err := gittree.Changes(before.Tree, after.Tree, maxFiles)
-	if err != nil && !errors.Is(err, gittree.ErrTooManyChanges) {
+	notListed := ""
+	switch {
+	case errors.Is(err, gittree.ErrTooManyChanges):
+		notListed = fmt.Sprintf("more than %d files of the repository changed", maxFiles)
+	case errors.Is(err, gittree.ErrTooManyEntries):
+		notListed = err.Error()
+	case err != nil:
 		return nil, fmt.Errorf("compare the code: %w", err)
 	}
 	for name, change := range all {
-		change.More = err != nil
+		change.NotListed = notListed
 		for _, file := range files {
 			if codeBefore[name].contains(file.Path) || codeAfter[name].contains(file.Path) {
 				change.Files = append(change.Files, file)

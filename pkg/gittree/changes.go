@@ -2,6 +2,7 @@ package gittree
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -11,13 +12,15 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// ErrTooManyChanges is returned when more files changed than the limit, or when more entries of directories
-// would be compared than maxCompared.
+// ErrTooManyChanges is returned when more files changed than the limit.
 var ErrTooManyChanges = errors.New("more files changed than are listed")
 
-// maxCompared bounds the entries of both trees that are compared. A few objects suffice for a tree of any
+// ErrTooManyEntries is returned when the directories that differ have more entries than maxEntries.
+var ErrTooManyEntries = fmt.Errorf("the directories that differ have more than %d entries", maxEntries)
+
+// maxEntries bounds the entries of both trees that are compared. A few objects suffice for a tree of any
 // number of directories without files, because a directory may occur in another many times.
-const maxCompared = 1_000_000
+const maxEntries = 1_000_000
 
 // Change is a file that differs between two trees. A renamed file results in two changes.
 type Change struct {
@@ -32,7 +35,8 @@ type File struct {
 }
 
 // Changes returns the files that differ between two trees, sorted by path. It reads only
-// directories that differ. If more than limit files changed, it returns ErrTooManyChanges.
+// directories that differ, and returns ErrTooManyEntries if those are too large. If more than limit files
+// changed, it returns ErrTooManyChanges.
 func Changes(before, after *Tree, limit int) ([]Change, error) {
 	c := comparison{before: before, after: after, limit: limit}
 	if err := c.compareDirs("", before.root, after.root); err != nil {
@@ -63,8 +67,8 @@ func (c *comparison) compareDirs(dir string, before, after plumbing.Hash) error 
 	if err != nil {
 		return err
 	}
-	if c.compared += len(old) + len(current); c.compared > maxCompared {
-		return ErrTooManyChanges
+	if c.compared += len(old) + len(current); c.compared > maxEntries {
+		return ErrTooManyEntries
 	}
 	for name, entry := range current {
 		if err := c.compareEntries(path.Join(dir, name), old[name], entry); err != nil {

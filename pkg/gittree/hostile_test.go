@@ -76,7 +76,7 @@ func TestDirectoriesWithoutEndAreNotCompared(t *testing.T) {
 		bomb = o.tree(entries...)
 	}
 	full, empty := gittree.New(o.Storage, bomb, nil), gittree.New(o.Storage, plumbing.ZeroHash, nil)
-	if _, err := gittree.Changes(empty, full, 10); !errors.Is(err, gittree.ErrTooManyChanges) {
+	if _, err := gittree.Changes(empty, full, 10); !errors.Is(err, gittree.ErrTooManyEntries) {
 		t.Errorf("not limited: %v", err)
 	}
 	if changes, err := gittree.Changes(full, gittree.New(o.Storage, bomb, nil), 10); err != nil || len(changes) > 0 {

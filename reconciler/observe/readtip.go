@@ -156,8 +156,11 @@ func compareTrees(m *mirror, previous *store.Revision, now *object.Commit) ([]st
 	}
 	before, after := gittree.New(m.store, plumbing.NewHash(previous.Tree), nil), gittree.New(m.store, now.TreeHash, nil)
 	changes, err := gittree.Changes(before, after, maxChanged)
-	if errors.Is(err, gittree.ErrTooManyChanges) {
+	switch {
+	case errors.Is(err, gittree.ErrTooManyChanges):
 		return nil, fmt.Sprintf("more than %d files changed; they are not listed", maxChanged), nil
+	case errors.Is(err, gittree.ErrTooManyEntries):
+		return nil, fmt.Sprintf("the changed files are not listed, because %s", err), nil
 	}
 	changed := make([]string, 0, len(changes))
 	for _, c := range changes {
