@@ -33,7 +33,7 @@ type variable struct {
 	scope *scope
 }
 
-// scope is a part of a policy with a context of its own: the policy itself, a rule, or an entry of foreach. The
+// scope is a part of a policy with its own context: the policy itself, a rule, or an entry of foreach. The
 // names of a context have values there and in the scopes within it.
 type scope struct {
 	outer *scope

@@ -193,7 +193,8 @@ func (r *reader) checkRoot(v variable, w word, reported map[string]bool) {
 		if hint == "" {
 			hint = "begin it with request.object, with element in a foreach, or with a name of the rule's context"
 		}
-		r.reportWarning(v.node, "kyverno-variable", fmt.Sprintf("nothing gives the variable %s a value", source.Quote(name)), hint)
+		r.reportWarning(v.node, "kyverno-variable",
+			fmt.Sprintf("nothing gives the variable %s a value", source.Quote(name)), hint)
 	}
 }
 
