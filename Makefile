@@ -48,6 +48,17 @@ build: ## Build bin/nuon, bin/reconciler and bin/runnerd
 	CGO_ENABLED=0 $(GO) build $(GOFLAGS_BUILD) -o bin/reconciler ./reconciler
 	CGO_ENABLED=0 $(GO) build $(GOFLAGS_BUILD) -o bin/runnerd ./runnerd
 
+# The architectures of the images of make images.
+IMAGE_ARCHITECTURES := amd64 arm64
+
+.PHONY: images
+images: ## Build the images of reconciler and runnerd into OCI layouts in bin/images, and push them (PUSH=ghcr.io/acme/nuon VERSION=1.2.3)
+	for architecture in $(IMAGE_ARCHITECTURES); do for program in reconciler runnerd; do \
+		CGO_ENABLED=0 GOOS=linux GOARCH=$$architecture $(GO) build -buildvcs=false $(GOFLAGS_BUILD) \
+			-o bin/linux-$$architecture/$$program ./$$program; \
+	done; done
+	@$(RUN) ./examples/internal/programimage -programs bin -version $(VERSION) -layout bin/images $(if $(PUSH),-push $(PUSH))
+
 .PHONY: man
 man: build ## Write the manual pages to bin/man (MANPATH=bin/man: man nuon)
 	bin/nuon reference --format man --directory bin/man/man1
