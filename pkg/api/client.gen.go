@@ -2515,7 +2515,10 @@ type ImageRefreshes struct {
 
 // ImageSource defines model for ImageSource.
 type ImageSource struct {
-	// Keys public keys in PEM, one of which must have signed the image
+	// Identities who may have signed the image without a key of their own
+	Identities []SignerIdentity `json:"identities,omitempty,omitzero"`
+
+	// Keys public keys in PEM, one of which must have signed the image; keyless stands for one of identities
 	Keys []string `json:"keys,omitempty,omitzero"`
 
 	// Repository such as ghcr.io/acme/api; without a host, from Docker Hub
@@ -2523,6 +2526,9 @@ type ImageSource struct {
 
 	// Tag a tag, a digest, or both (1.4@sha256:…)
 	Tag string `json:"tag"`
+
+	// TrustedRoot the trusted_root.json by which keyless signatures are verified
+	TrustedRoot string `json:"trusted_root,omitempty,omitzero"`
 
 	// UpdatePolicy a version constraint whose newest match is used, instead of a tag
 	UpdatePolicy string `json:"update_policy"`
@@ -4178,6 +4184,15 @@ type SignedRequest struct {
 
 	// SessionToken the header X-Amz-Security-Token
 	SessionToken string `json:"session_token,omitempty,omitzero"`
+}
+
+// SignerIdentity defines model for SignerIdentity.
+type SignerIdentity struct {
+	Issuer  string `json:"issuer"`
+	Subject string `json:"subject,omitempty,omitzero"`
+
+	// SubjectRegexp a regular expression of subjects, instead of subject
+	SubjectRegexp string `json:"subject_regexp,omitempty,omitzero"`
 }
 
 // Stack defines model for Stack.

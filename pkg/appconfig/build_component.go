@@ -26,7 +26,8 @@ func (c *component) toComponent(driver string) Component {
 	case c.image != nil:
 		comp.Image = &Image{Public: c.image.Public, AWSECR: c.image.AWSECR, GCPGAR: c.image.GCPGAR,
 			AzureACR: c.image.AzureACR, RequireSignature: requiresSignature(c.image.Verification),
-			Keys: publicKeys(c.image.Verification)}
+			Keys: publicKeys(c.image.Verification), Identities: identities(c.image.Verification),
+			TrustedRoot: trustedRoot(c.image.Verification)}
 	case c.build != nil:
 		comp.Docker = c.toDocker()
 		if !has(c.table, "build_timeout") {
@@ -56,6 +57,28 @@ func publicKeys(v *format.Verification) []string {
 		}
 	}
 	return keys
+}
+
+// identities returns those who may sign an image that must be signed, with certificates instead of a key.
+func identities(v *format.Verification) []SignerIdentity {
+	if !requiresSignature(v) {
+		return nil
+	}
+	var found []SignerIdentity
+	for _, a := range v.Authorities {
+		if a.Type == format.AuthorityKeyless {
+			found = append(found, SignerIdentity{a.Issuer, a.Subject, a.SubjectRegexp})
+		}
+	}
+	return found
+}
+
+// trustedRoot returns whom to trust about identities, if there are any.
+func trustedRoot(v *format.Verification) string {
+	if len(identities(v)) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(v.TrustedRoot)
 }
 
 // commonKeys returns the keys that all kinds have, from the struct of the kind.

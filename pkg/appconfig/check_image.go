@@ -8,6 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/sigstore"
 )
 
 // checkImage checks the source of an image: section 10.3.
@@ -36,38 +37,68 @@ func (c *checker) checkImage(comp *component) {
 	}
 }
 
-// checkVerification checks that an image that must be signed has an authority that can be checked.
+// checkVerification checks that an image that must be signed has authorities that can be checked.
 func (c *checker) checkVerification(t *syntax.Table, v format.Verification) {
-	at := func(i int, key string) string { return syntax.JoinIndex("verification.authorities", i) + "." + key }
-	keyless := false
+	keyless := -1
 	for i, a := range v.Authorities {
+		at := func(key string) syntax.Position {
+			return t.Position(syntax.JoinIndex("verification.authorities", i) + "." + key)
+		}
 		switch {
 		case a.Type == format.AuthorityKeyless:
-			keyless = true
+			keyless = i
+			c.checkIdentity(at, a)
 		case a.Type != format.AuthorityPublicKey: // reported already
 		case a.PublicKey == "":
-			c.errorf(ruleChooseOne, t.Position(at(i, "type")), "write public_key = \"./cosign.pub\"", "public_key is missing")
+			c.errorf(ruleChooseOne, at("type"), "write public_key = \"./cosign.pub\"", "public_key is missing")
 		default:
-			if _, err := image.ParsePublicKey(a.PublicKey); err != nil {
-				c.errorf(ruleWrongValue, t.Position(at(i, "public_key")), "write what cosign.pub has, or a reference to it", "%v",
-					err)
+			if _, err := sigstore.ParsePublicKey(a.PublicKey); err != nil {
+				c.errorf(ruleWrongValue, at("public_key"), "write what cosign.pub has, or a reference to it", "%v", err)
 			}
 		}
 	}
-	required := t.Position("verification.require_signature")
 	switch {
 	case !v.RequireSignature && len(v.Authorities) > 0:
 		c.warnf(ruleNoEffect, t.Position("verification.authorities"), "write require_signature = true",
 			"authorities have no effect without require_signature")
 	case v.RequireSignature && len(v.Authorities) == 0:
-		c.errorf(ruleChooseOne, required, "add [[verification.authorities]] with type and public_key",
-			"nobody may sign the image")
-	case v.RequireSignature && len(publicKeys(&v)) == 0:
-		c.warnf(ruleNoEffectYet, required, "add an authority of type public_key",
-			"keyless signatures are not checked yet, so the image is not built")
-	case v.RequireSignature && keyless:
-		c.warnf(ruleNoEffectYet, t.Position("verification.authorities"), "",
-			"keyless signatures are not checked yet, so only the authorities with a public_key count")
+		c.errorf(ruleChooseOne, t.Position("verification.require_signature"),
+			"add [[verification.authorities]] with type and public_key", "nobody may sign the image")
+	}
+	c.checkTrustedRoot(t, v, keyless)
+}
+
+// checkIdentity checks that an authority without a key names whom it is, and whom only.
+func (c *checker) checkIdentity(at func(key string) syntax.Position, a format.Authority) {
+	switch {
+	case a.Issuer == "":
+		c.errorf(ruleChooseOne, at("type"), `write issuer = "https://token.actions.githubusercontent.com"`,
+			"issuer is missing")
+	case a.Subject == "" && a.SubjectRegexp == "":
+		c.errorf(ruleChooseOne, at("type"), "write the identity as subject", "subject or subject_regexp is missing")
+	case a.Subject != "" && a.SubjectRegexp != "":
+		c.errorf(ruleChooseOne, at("subject_regexp"), "keep one of them", "both subject and subject_regexp are given")
+	case a.SubjectRegexp != "" && !strings.HasPrefix(a.SubjectRegexp, "^"):
+		c.warnf(ruleSubjectAnywhere, at("subject_regexp"), "start it with ^",
+			"it matches anywhere in an identity, also in one of somebody else that contains such a name")
+	}
+}
+
+// checkTrustedRoot checks that authorities without a key come with a trust root. keyless is the index of one, or -1.
+func (c *checker) checkTrustedRoot(t *syntax.Table, v format.Verification, keyless int) {
+	if v.TrustedRoot == "" {
+		if keyless >= 0 && v.RequireSignature {
+			c.errorf(ruleChooseOne, t.Position(syntax.JoinIndex("verification.authorities", keyless)+".type"),
+				`write verification.trusted_root = "./trusted_root.json"`,
+				"trusted_root is missing: keyless signatures are checked without asking a server")
+		}
+		return
+	}
+	at := t.Position("verification.trusted_root")
+	if _, err := sigstore.ParseTrustRoot(v.TrustedRoot); err != nil {
+		c.errorf(ruleWrongValue, at, "write a reference to the trusted_root.json of Sigstore", "%v", err)
+	} else if keyless < 0 {
+		c.warnf(ruleNoEffect, at, "remove it", "trusted_root has no effect without an authority of type keyless")
 	}
 }
 

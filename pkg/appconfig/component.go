@@ -90,9 +90,20 @@ type Image struct {
 	GCPGAR *format.GARImage    `json:"gcp_gar,omitempty"`
 
 	AzureACR *format.ACRImage `json:"azure_acr,omitempty"`
-	// RequireSignature allows only images that one of Keys signed, which are public keys in PEM.
-	RequireSignature bool     `json:"require_signature,omitempty"`
-	Keys             []string `json:"keys,omitempty"`
+	// RequireSignature allows only images that one of Keys signed, which are public keys in PEM, or one of Identities,
+	// by the word of those that TrustedRoot names.
+	RequireSignature bool             `json:"require_signature,omitempty"`
+	Keys             []string         `json:"keys,omitempty"`
+	Identities       []SignerIdentity `json:"identities,omitempty"`
+	TrustedRoot      string           `json:"trusted_root,omitempty"`
+}
+
+// SignerIdentity is who may sign an image with a certificate instead of a key: whom Issuer knows by Subject, or by a
+// name that SubjectRegexp matches.
+type SignerIdentity struct {
+	Issuer        string `json:"issuer"`
+	Subject       string `json:"subject,omitempty"`
+	SubjectRegexp string `json:"subject_regexp,omitempty"`
 }
 
 // Address returns the repository, and the tag or the policy that selects one.

@@ -42,6 +42,7 @@ const (
 	ruleSecretOptions   = "secret-options"
 	ruleSensitive       = "sensitive-in-file"
 	ruleRepository      = "repository"
+	ruleSubjectAnywhere = "subject-anywhere"
 	ruleBranchTip       = "branch-tip"
 	ruleVersion         = "exact-version"
 	ruleReleaseName     = "release-name"
@@ -110,6 +111,8 @@ var rules = []Rule{
 	{Name: "duration", Summary: "A time limit is a Go duration of at most one hour."},
 	{Name: "cron", Summary: "A schedule has the five standard fields, in UTC, and occurs."},
 	{Name: "regexp", Summary: "A regular expression has the syntax of RE2."},
+	{Name: ruleSubjectAnywhere, Summary: "A regular expression of those who may sign an image starts with ^.",
+		Warns: true},
 	{Name: "url", Summary: "A URL has the scheme http or https, a host and no password."},
 	{Name: "json", Summary: "JSON text is valid."},
 	{Name: ruleYAML, Summary: "YAML text is valid."},

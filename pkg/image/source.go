@@ -97,6 +97,9 @@ const (
 	ResolutionKey = "image"
 )
 
+// KeylessKey is among the keys that may sign an image (api.ImageSource) if identities may sign it as well.
+const KeylessKey = "keyless"
+
 // CredentialScheme is the scheme of addresses for which credentials for images are stored.
 const CredentialScheme = "oci"
 

@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
+	"github.com/nuon-toolkit/nuon/pkg/sigstore/sigstoretest"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 )
 
@@ -130,33 +131,41 @@ func TestReportedImagesAreChecked(t *testing.T) {
 	}
 }
 
-// TestARequiredSignature: a build of an image that must be signed has the keys of those who may sign it, and another
-// key is another input. Keyless signatures cannot be checked yet, so an image without a key is not built.
+// TestARequiredSignature: a build of an image that must be signed has the keys and identities of those who may sign it,
+// and another key is another input.
 func TestARequiredSignature(t *testing.T) {
-	const keyless = "tag = \"1.4\"\n[verification]\nrequire_signature = true\n[[verification.authorities]]\n" +
+	const keyless = "tag = \"1.4\"\n[verification]\nrequire_signature = true\n" +
+		"trusted_root = \"./trusted_root.json\"\n[[verification.authorities]]\n" +
 		"type = \"keyless\"\nissuer = \"https://accounts.google.com\"\nsubject = \"ada@acme.test\"\n"
-	repo := withImage(t, keyless)
+	root := sigstoretest.New(t).TrustRoot()
+	repo := withImage(t, keyless).Write("app/components/trusted_root.json", root)
+	repo.Commit("a trust root")
 	b := newBench(t, repo)
 	b.connect(true)
 	b.sync()
-	b.wantBuilds(map[string]int{"web": 0})
-	if row := b.component("web"); !strings.Contains(row.Problem, "keyless signatures cannot be checked yet") {
-		t.Errorf("the problem is %q", row.Problem)
+	b.wantBuilds(map[string]int{"web": 1})
+	wantSigners := func(n int, keys ...string) {
+		t.Helper()
+		got := b.job(b.builds("web")[n]).Build.Image
+		want := api.ImageSource{Repository: got.Repository, Tag: got.Tag, Keys: append(keys, "keyless"), TrustedRoot: root,
+			Identities: []api.SignerIdentity{{Issuer: "https://accounts.google.com", Subject: "ada@acme.test"}}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
 	}
+	wantSigners(0)
 	const key = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n-----END PUBLIC KEY-----"
 	repo.Write("app/components/cosign.pub", key+"\n")
 	repo.Write("app/components/web.toml",
 		imageText(keyless+"[[verification.authorities]]\ntype = \"public_key\"\npublic_key = \"./cosign.pub\"\n"))
 	b.push("a key")
-	b.wantBuilds(map[string]int{"web": 1})
-	if diff := cmp.Diff([]string{key}, b.job(b.builds("web")[0]).Build.Image.Keys); diff != "" {
-		t.Error(diff)
-	}
+	b.wantBuilds(map[string]int{"web": 2})
+	wantSigners(1, key)
 	repo.Write("app/components/web.toml", imageText("tag = \"1.4\"\n[verification]\nrequire_signature = false"))
 	b.push("without")
-	b.wantBuilds(map[string]int{"web": 2})
-	if keys := b.job(b.builds("web")[1]).Build.Image.Keys; len(keys) > 0 {
-		t.Errorf("the keys are %q", keys)
+	b.wantBuilds(map[string]int{"web": 3})
+	if got := b.job(b.builds("web")[2]).Build.Image; len(got.Keys)+len(got.Identities)+len(got.TrustedRoot) > 0 {
+		t.Errorf("the image is %+v", got)
 	}
 }
 

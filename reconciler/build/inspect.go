@@ -26,7 +26,8 @@ func BaseRecipe(c *appconfig.Component) Recipe {
 	case c.Image != nil:
 		shape.Image = &Image{}
 		shape.Image.Repository, shape.Image.Tag, shape.Image.UpdatePolicy = c.Image.Address()
-		shape.Image.Keys = c.Image.Keys
+		shape.Image.Keys, shape.Image.Identities, shape.Image.TrustedRoot = c.Image.Keys, c.Image.Identities,
+			c.Image.TrustedRoot
 	case c.Docker != nil:
 		d := c.Docker
 		shape.Docker = &Docker{Dockerfile: d.Dockerfile, Text: d.Contents, Target: d.Target, Args: d.Args,
@@ -53,9 +54,11 @@ func (f *candidate) inspect() {
 
 // findSources adds the directories of the component's code to its recipe.
 func (f *candidate) findSources() error {
-	if i := f.config.Image; i != nil && i.RequireSignature && len(i.Keys) == 0 {
-		return errors.New("verification.require_signature is true, and no authority of verification has a public key; " +
-			"keyless signatures cannot be checked yet, so add one of type public_key")
+	if i := f.config.Image; i != nil && i.RequireSignature && (len(i.Keys)+len(i.Identities) == 0 ||
+		len(i.Identities) > 0 && i.TrustedRoot == "") {
+		// An app version of an earlier release of the program can be without them.
+		return errors.New("verification.require_signature is true, and nobody may sign the image, or the trust root of " +
+			"keyless signatures is missing; push the config again")
 	}
 	f.resolves = f.config.Image != nil
 	if f.inline {

@@ -107,7 +107,7 @@ func buildSpec(
 		spec.Chart = api.ChartSource{Repository: c.Repository, Chart: c.Name, Version: c.Version}
 	}
 	if i := recipe.Image; i != nil {
-		spec.Image = api.ImageSource{Repository: i.Repository, Tag: i.Tag, UpdatePolicy: i.UpdatePolicy, Keys: i.Keys}
+		spec.Image = i.source()
 	}
 	if d := recipe.Docker; d != nil {
 		spec.Docker = api.DockerBuildSpec{Dockerfile: d.Text, Target: d.Target, BuildArgs: d.Args,

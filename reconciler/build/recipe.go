@@ -3,7 +3,11 @@ package build
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/pkg/sourcedir"
 )
@@ -59,8 +63,25 @@ type Image struct {
 	Repository   string `json:"repository"`
 	Tag          string `json:"tag,omitempty"`
 	UpdatePolicy string `json:"update_policy,omitempty"` // instead of Tag
-	// Keys are public keys, one of which must have signed the image; none if that does not matter.
-	Keys []string `json:"keys,omitempty"`
+	// Keys are public keys, and Identities signers with certificates instead, of whom TrustedRoot vouches. One of
+	// them must have signed the image; there are none if that does not matter.
+	Keys        []string                   `json:"keys,omitempty"`
+	Identities  []appconfig.SignerIdentity `json:"identities,omitempty"`
+	TrustedRoot string                     `json:"trusted_root,omitempty"`
+}
+
+// source returns the image as a build runner gets it.
+func (i *Image) source() api.ImageSource {
+	s := api.ImageSource{Repository: i.Repository, Tag: i.Tag, UpdatePolicy: i.UpdatePolicy, Keys: i.Keys,
+		TrustedRoot: i.TrustedRoot}
+	for _, signer := range i.Identities {
+		s.Identities = append(s.Identities, api.SignerIdentity(signer))
+	}
+	if len(s.Identities) > 0 {
+		// A runner that knows no identities refuses this as a key, and builds nothing.
+		s.Keys = append(slices.Clone(s.Keys), image.KeylessKey)
+	}
+	return s
 }
 
 // String describes the image for use in a sentence.

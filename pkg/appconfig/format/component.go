@@ -159,6 +159,8 @@ type Verification struct {
 	RequireSignature bool `toml:"require_signature" json:"require_signature,omitempty"`
 	// Who may sign the image.
 	Authorities []Authority `toml:"authorities" json:"authorities,omitempty"`
+	// For keyless: whom to trust, the trusted_root.json of Sigstore's public instance or of your own.
+	TrustedRoot string `toml:"trusted_root" json:"trusted_root,omitempty" config:"file" example:"./trusted_root.json"`
 }
 
 // The types of authorities.
@@ -169,16 +171,16 @@ const (
 
 // Authority is who may sign an image.
 type Authority struct {
-	// public_key, or keyless, which is accepted and cannot be checked yet.
+	// public_key, or keyless for an identity that Sigstore issues certificates to.
 	Type string `toml:"type" json:"type,omitempty" config:"required,one=keyless|public_key" example:"public_key"`
 	// The public key, in PEM, as cosign generate-key-pair writes it.
 	PublicKey string `toml:"public_key" json:"public_key,omitempty" config:"file" example:"./cosign.pub"`
 	// For keyless: the issuer of the identity.
-	Issuer string `toml:"issuer" json:"issuer,omitempty" config:"idle" example:"https://token.actions.githubusercontent.com"`
+	Issuer string `toml:"issuer" json:"issuer,omitempty" example:"https://token.actions.githubusercontent.com"`
 	// For keyless: the identity.
-	Subject string `toml:"subject" json:"subject,omitempty" config:"idle" example:"https://github.com/acme/api/.github/workflows/release.yml@refs/heads/main"`
-	// For keyless: a regular expression of identities, instead of subject.
-	SubjectRegexp string `toml:"subject_regexp" json:"subject_regexp,omitempty" config:"idle" example:"^https://github.com/acme/"`
+	Subject string `toml:"subject" json:"subject,omitempty" example:"https://github.com/acme/api/.github/workflows/release.yml@refs/heads/main"`
+	// For keyless: a regular expression of identities, instead of subject. It matches anywhere unless it starts with ^.
+	SubjectRegexp string `toml:"subject_regexp" json:"subject_regexp,omitempty" config:"regexp" example:"^https://github.com/acme/"`
 }
 
 // ECRImage is an image in Amazon ECR.

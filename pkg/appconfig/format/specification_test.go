@@ -87,7 +87,7 @@ var specification = map[string]string{
 		" gcp_gar.region gcp_gar.image_url gcp_gar.tag gcp_gar.service_account_email " +
 		"gcp_gar.workload_identity_provider device verification.require_signature verification.authorities " +
 		"verification.authorities.type verification.authorities.public_key verification.authorities.issuer " +
-		"verification.authorities.subject verification.authorities.subject_regexp",
+		"verification.authorities.subject verification.authorities.subject_regexp verification.trusted_root",
 	"docker-build": component + repositories + "dockerfile env_vars env_var target build_args platforms secrets",
 	"kubernetes-manifest": component + repositories + "manifest namespace kustomize kustomize.path kustomize.patches " +
 		"kustomize.enable_helm kustomize.load_restrictor",

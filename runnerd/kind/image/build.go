@@ -61,7 +61,7 @@ func (b Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		image: image.Image{Repository: from.Reference().String(), Tag: resolved.Version}}
 	img, err := w.read(ctx, resolved.Tree)
 	if err == nil && len(spec.Image.Keys) > 0 {
-		err = w.verify(ctx, spec.Image.Keys)
+		err = w.verify(ctx, spec.Image)
 	}
 	if err != nil {
 		return api.JobResult{}, explain(b.overwritten(ctx, from, resolved, err), what, from.Reference())

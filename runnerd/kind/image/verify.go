@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/sigstore"
 )
 
 // The types of the layers that hold a signature: cosign's own, and bundles of sigstore.
@@ -31,19 +33,52 @@ const (
 	statementType   = "application/vnd.in-toto+json"
 )
 
-// maxSignatures bounds the signatures that are read of an image.
-const maxSignatures = 200
+// maxSignatures bounds the signatures that are read of an image, and maxReasons what is said about them.
+const (
+	maxSignatures = 200
+	maxReasons    = 3
+)
 
-// verify returns an error unless one of the keys signed the image that was read. It fetches only the signatures.
-func (w *walk) verify(ctx context.Context, texts []string) error {
-	var keys []image.PublicKey
-	for _, text := range texts {
-		key, err := image.ParsePublicKey(text)
-		if err != nil {
-			return fmt.Errorf("a public key in verification.authorities: %w", err)
+// authorities are those who may sign an image: keys, and identities of which a trust root vouches.
+type authorities struct {
+	keys       []sigstore.PublicKey
+	identities []sigstore.Identity
+	root       *sigstore.TrustRoot
+}
+
+// authoritiesOf returns who may sign the image of a spec.
+func authoritiesOf(source api.ImageSource) (authorities, error) {
+	var a authorities
+	for _, text := range source.Keys {
+		if text == image.KeylessKey && len(source.Identities) > 0 {
+			continue
 		}
-		keys = append(keys, key)
+		key, err := sigstore.ParsePublicKey(text)
+		if err != nil {
+			return a, fmt.Errorf("a public key in verification.authorities: %w", err)
+		}
+		a.keys = append(a.keys, key)
 	}
+	if len(source.Identities) == 0 {
+		return a, nil
+	}
+	for _, i := range source.Identities {
+		a.identities = append(a.identities, sigstore.Identity(i))
+	}
+	var err error
+	if a.root, err = sigstore.ParseTrustRoot(source.TrustedRoot); err != nil {
+		return a, fmt.Errorf("verification.trusted_root: %w", err)
+	}
+	return a, nil
+}
+
+// verify returns an error unless an authority signed the image that was read. It fetches only the signatures.
+func (w *walk) verify(ctx context.Context, source api.ImageSource) error {
+	authorities, err := authoritiesOf(source)
+	if err != nil {
+		return err
+	}
+	var reasons []string
 	found := 0
 	for _, m := range w.image.Manifests {
 		named, err := parse(w.raws[m.Digest])
@@ -57,54 +92,80 @@ func (w *walk) verify(ctx context.Context, texts []string) error {
 			if found++; found > maxSignatures {
 				return problemf("remove signatures that are not needed", "it has more than %d signatures", maxSignatures)
 			}
-			by, err := w.signedBy(ctx, layer, keys)
+			signatures, err := w.signatures(ctx, layer)
 			if err != nil {
 				return err
 			}
-			if by >= 0 {
-				w.log.Info("signature of %s: authority %d of verification made it", w.image.Digest, by+1)
+			by, reason := authorities.signed(signatures)
+			if by != "" {
+				w.log.Info("signature of %s: %s of verification made it", w.image.Digest, by)
 				return nil
+			}
+			if reason != "" && len(reasons) < maxReasons && !slices.Contains(reasons, reason) {
+				reasons = append(reasons, reason)
 			}
 		}
 	}
-	remedy := "sign the image with the key of one of them: cosign sign --key KEY " + w.image.Repository + "@" +
-		w.image.Digest
+	return w.unsigned(found, reasons, authorities)
+}
+
+// unsigned returns the error about an image that no authority signed.
+func (w *walk) unsigned(found int, reasons []string, a authorities) error {
+	with := "--key KEY "
+	if len(a.keys) == 0 {
+		with = ""
+	}
+	remedy := "sign the image as one of them: cosign sign " + with + w.image.Repository + "@" + w.image.Digest
 	if found == 0 {
 		return problemf(remedy, "it has no signature, and verification requires one (%s)", w.image.Digest)
 	}
-	return problemf(remedy, "none of its %d signatures is one of %s by an authority of verification", found,
-		w.image.Digest)
+	why := ""
+	if len(reasons) > 0 {
+		why = ": " + strings.Join(reasons, "; ")
+	}
+	return problemf(remedy, "none of its %d signatures is one of %s by an authority of verification%s", found,
+		w.image.Digest, why)
 }
 
-// signedBy returns which of the keys made the signature of the image that a layer holds, or -1.
-func (w *walk) signedBy(ctx context.Context, layer descriptor, keys []image.PublicKey) (int, error) {
+// signed returns which authority made one of the signatures. If none of them did, reason states what is wrong with a
+// keyless one.
+func (a authorities) signed(signatures []sigstore.Signature) (by, reason string) {
+	for _, s := range signatures {
+		for n, key := range a.keys {
+			if key.Verify(s.Message, s.Value) {
+				return fmt.Sprintf("public key %d", n+1), ""
+			}
+		}
+		if a.root == nil {
+			continue
+		}
+		n, err := a.root.Verify(s, a.identities)
+		if err == nil {
+			return fmt.Sprintf("keyless identity %d", n+1), ""
+		}
+		reason = err.Error()
+	}
+	return "", reason
+}
+
+// signatures returns the signatures of the image that a layer holds.
+func (w *walk) signatures(ctx context.Context, layer descriptor) ([]sigstore.Signature, error) {
 	var content []byte
 	err := w.retry(ctx, func() (err error) {
 		content, err = w.from.Blob(ctx, artifact.Blob{Digest: layer.Digest, Size: layer.Size})
 		return err
 	})
 	if err != nil {
-		return -1, err
+		return nil, err
 	}
-	var claims []claim
 	if layer.MediaType == mediaSimpleSigning {
-		claims = simpleSigning(content, layer.Annotations[signatureAnnotation], w.image.Digest)
-	} else {
-		claims = bundle(content, w.raws[w.image.Digest])
+		return simpleSigning(content, layer.Annotations, w.image.Digest), nil
 	}
-	for _, c := range claims {
-		if by := slices.IndexFunc(keys, func(k image.PublicKey) bool { return k.Verify(c.message, c.signature) }); by >= 0 {
-			return by, nil
-		}
-	}
-	return -1, nil
+	return bundle(content, w.raws[w.image.Digest]), nil
 }
 
-// claim is a message that states that an image is signed, and the signature of the message.
-type claim struct{ message, signature []byte }
-
-// simpleSigning returns what a layer of cosign's own type claims about an image, if it is about that image.
-func simpleSigning(content []byte, signature, digest string) []claim {
+// simpleSigning returns the signature in a layer of cosign's own type, if it is about an image.
+func simpleSigning(content []byte, annotations map[string]string, digest string) []sigstore.Signature {
 	var payload struct {
 		Critical struct {
 			Type  string `json:"type"`
@@ -113,17 +174,16 @@ func simpleSigning(content []byte, signature, digest string) []claim {
 			} `json:"image"`
 		} `json:"critical"`
 	}
-	decoded, err := base64.StdEncoding.DecodeString(signature)
+	decoded, err := base64.StdEncoding.DecodeString(annotations[signatureAnnotation])
 	if err != nil || json.Unmarshal(content, &payload) != nil || payload.Critical.Type != simpleSigningType ||
 		payload.Critical.Image.Digest != digest {
 		return nil
 	}
-	return []claim{{content, decoded}}
+	return []sigstore.Signature{{Message: content, Value: decoded, Material: sigstore.MaterialOf(annotations)}}
 }
 
-// bundle returns what a bundle claims about an image, if it is about that image: a signed statement, or a signature
-// of the manifest itself.
-func bundle(content []byte, root artifact.RawManifest) []claim {
+// bundle returns the signatures in a bundle, if it is about an image: of a statement, or of the manifest itself.
+func bundle(content []byte, root artifact.RawManifest) []sigstore.Signature {
 	var read struct {
 		Envelope *struct {
 			Payload     []byte `json:"payload"`
@@ -135,12 +195,13 @@ func bundle(content []byte, root artifact.RawManifest) []claim {
 		Message *struct {
 			Signature []byte `json:"signature"`
 		} `json:"messageSignature"`
+		Material *sigstore.Material `json:"verificationMaterial"`
 	}
 	if json.Unmarshal(content, &read) != nil {
 		return nil
 	}
 	if read.Message != nil {
-		return []claim{{root.Content, read.Message.Signature}}
+		return []sigstore.Signature{{Message: root.Content, Value: read.Message.Signature, Material: read.Material}}
 	}
 	e := read.Envelope
 	if e == nil || e.PayloadType != statementType || !signs(e.Payload, root.Digest) {
@@ -150,11 +211,12 @@ func bundle(content []byte, root artifact.RawManifest) []claim {
 	var message bytes.Buffer
 	fmt.Fprintf(&message, "DSSEv1 %d %s %d ", len(e.PayloadType), e.PayloadType, len(e.Payload))
 	message.Write(e.Payload)
-	var claims []claim
+	var signatures []sigstore.Signature
 	for _, s := range e.Signatures[:min(len(e.Signatures), maxSignatures)] {
-		claims = append(claims, claim{message.Bytes(), s.Sig})
+		signatures = append(signatures, sigstore.Signature{Message: message.Bytes(), Value: s.Sig, Payload: e.Payload,
+			Material: read.Material})
 	}
-	return claims
+	return signatures
 }
 
 // signs reports whether a statement is one that signs an image.

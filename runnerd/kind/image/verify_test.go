@@ -17,8 +17,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/sigstore/sigstoretest"
 )
 
 // signer signs as cosign does.
@@ -208,6 +211,105 @@ func TestTagsThatLostTheirImage(t *testing.T) {
 		return true
 	}
 	if _, err := r.build(env); err == nil || !strings.Contains(err.Error(), "tag 1.4 vanished") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestKeylessImages: an image is copied if an identity of the config signed it without a key, under cosign's tag or in
+// a bundle. The error about another one states who signed it.
+func TestKeylessImages(t *testing.T) {
+	const issuer, subject = "https://accounts.google.com", "ada@acme.test"
+	instance, stranger := sigstoretest.New(t), sigstoretest.New(t)
+	claim := func(message []byte) sigstoretest.Claim {
+		return sigstoretest.Claim{Message: message, Issuer: issuer, Subject: subject}
+	}
+	tagged := func(r *rig, m artifact.RawManifest, by *sigstoretest.Instance, c sigstoretest.Claim) {
+		r.tagKeyless(m.Digest, c.Message, by.Sign(c).Annotations())
+	}
+	for name, test := range map[string]struct {
+		sign func(r *rig, m artifact.RawManifest)
+		want string // of the error
+	}{
+		"cosign's tag": {func(r *rig, m artifact.RawManifest) { tagged(r, m, instance, claim(simple(m.Digest))) }, ""},
+		"a bundle": {func(r *rig, m artifact.RawManifest) {
+			made := envelope(newECDSA(t), signPredicate, m.Digest)
+			e, _ := made["dsseEnvelope"].(map[string]any)
+			payload, _ := e["payload"].([]byte)
+			c := claim([]byte(fmt.Sprintf("DSSEv1 %d %s %d %s", len(statementType), statementType, len(payload), payload)))
+			c.Payload, c.Kind = payload, "dsse/0.0.1"
+			signed := instance.Sign(c)
+			e["signatures"] = []any{map[string]any{"sig": signed.Value}}
+			made["verificationMaterial"] = signed.Material()
+			r.bundled(m, made)
+		}, ""},
+		"of the manifest": {func(r *rig, m artifact.RawManifest) {
+			signed := instance.Sign(claim(m.Content))
+			r.bundled(m, map[string]any{"messageSignature": map[string]any{"signature": signed.Value},
+				"verificationMaterial": signed.Material()})
+		}, ""},
+		"another identity": {func(r *rig, m artifact.RawManifest) {
+			c := claim(simple(m.Digest))
+			c.Subject = "eve@evil.test"
+			tagged(r, m, instance, c)
+		}, `"eve@evil.test" of issuer "https://accounts.google.com" made it`},
+		"another issuer": {func(r *rig, m artifact.RawManifest) {
+			c := claim(simple(m.Digest))
+			c.Issuer = "https://evil.test"
+			tagged(r, m, instance, c)
+		}, `"ada@acme.test" of issuer "https://evil.test" made it`},
+		"another instance": {func(r *rig, m artifact.RawManifest) { tagged(r, m, stranger, claim(simple(m.Digest))) },
+			"a transparency log that the trust root does not name"},
+		"another image": {func(r *rig, m artifact.RawManifest) {
+			tagged(r, m, instance, claim(simple("sha256:"+strings.Repeat("0", 64))))
+		}, "none of its 1 signatures"},
+		"another payload": {func(r *rig, m artifact.RawManifest) {
+			r.tagKeyless(m.Digest, simple(m.Digest), instance.Sign(claim(simple("sha256:other"))).Annotations())
+		}, "the key of its certificate did not make it"},
+		"a key that is no identity": {func(r *rig, m artifact.RawManifest) {
+			r.tagged(newECDSA(t), m.Digest, simple(m.Digest))
+		}, "it has no certificate"},
+		"none": {func(*rig, artifact.RawManifest) {}, "it has no signature"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			index := r.index("1.4", r.platform("amd64", 100))
+			test.sign(r, index)
+			env := r.env("1.4")
+			env.Spec.Build.Image.Keys = []string{image.KeylessKey}
+			env.Spec.Build.Image.Identities = []api.SignerIdentity{{Issuer: issuer, Subject: subject}}
+			env.Spec.Build.Image.TrustedRoot = instance.TrustRoot()
+			if test.want == "" {
+				r.mustBuild(env)
+				return
+			}
+			if _, err := r.build(env); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+			if n := r.stored.Load(); n > 0 {
+				t.Errorf("%d bytes of the image were stored", n)
+			}
+		})
+	}
+}
+
+// tagKeyless pushes a signature under cosign's tag for a manifest, with its proof in annotations.
+func (r *rig) tagKeyless(subject string, payload []byte, annotations map[string]string) {
+	r.t.Helper()
+	layer := r.blob(mediaSimpleSigning, payload)
+	layer["annotations"] = annotations
+	m := artifacttest.Manifest(artifact.MediaImageManifest, map[string]any{
+		"config": r.blob(mediaConfig, []byte("{}")), "layers": []any{layer}})
+	r.must(r.from.PutTag(r.t.Context(), m, strings.Replace(subject, ":", "-", 1)+".sig"))
+}
+
+// TestRunnersWithoutIdentities: what marks an image that identities may sign is no key, so a runner that knows no
+// identities builds nothing.
+func TestRunnersWithoutIdentities(t *testing.T) {
+	r := newRig(t)
+	r.index("1.4", r.platform("amd64", 100))
+	env := r.env("1.4")
+	env.Spec.Build.Image.Keys = []string{image.KeylessKey}
+	if _, err := r.build(env); err == nil || !strings.Contains(err.Error(), "a public key in verification.authorities") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package image
+package sigstore
 
 import (
 	"crypto"
@@ -16,7 +16,7 @@ import (
 // minRSA is the minimum size of an RSA key, in bits.
 const minRSA = 2048
 
-// PublicKey verifies signatures of images.
+// PublicKey verifies signatures.
 type PublicKey struct{ key crypto.PublicKey }
 
 // ParsePublicKey parses a public key in PEM: ECDSA, Ed25519 or RSA, as cosign writes it.
@@ -25,10 +25,18 @@ func ParsePublicKey(text string) (PublicKey, error) {
 	if block == nil || block.Type != "PUBLIC KEY" {
 		return PublicKey{}, errors.New("it is no public key in PEM (-----BEGIN PUBLIC KEY-----)")
 	}
-	key, err := x509.ParsePKIXPublicKey(block.Bytes)
+	return parsePublicKey(block.Bytes)
+}
+
+func parsePublicKey(der []byte) (PublicKey, error) {
+	key, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {
 		return PublicKey{}, fmt.Errorf("it is no public key: %w", err)
 	}
+	return newPublicKey(key)
+}
+
+func newPublicKey(key crypto.PublicKey) (PublicKey, error) {
 	switch k := key.(type) {
 	case *ecdsa.PublicKey, ed25519.PublicKey:
 		return PublicKey{key}, nil
