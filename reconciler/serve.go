@@ -247,6 +247,7 @@ func (r *replica) run(ctx context.Context, rooms *services) error {
 	defer stopSweep()
 	group.Go(func() error { sweep(sweeping, r.store); return nil })
 	group.Go(func() error { scheduleRetention(sweeping, r.store); return nil })
+	group.Go(func() error { reindexQueue(sweeping, r.store); return nil })
 	// The workers are stopped separately and finish what they have started.
 	if err := workers.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start workers: %w", err)

@@ -445,6 +445,7 @@ func (s *Store) Workers(replica string, workers *river.Workers, most map[string]
 		FetchCooldown:               time.Millisecond,
 		FetchPollInterval:           time.Second,
 		JobTimeout:                  maxJobTime,
+		ReindexerSchedule:           noReindex{},
 		// The jobs of a killed replica pass to another one soon after they would have timed out.
 		RescueStuckJobsAfter: maxJobTime + time.Minute,
 	})
