@@ -189,43 +189,40 @@ those as well, switch the role off in the stack.`,
 }
 
 func newAudit() *cobra.Command {
-	var dir, output string
+	var (
+		dir, output string
+		since       time.Duration
+	)
 	command := &cobra.Command{
 		Use:   "audit",
 		Short: "Show what this runner did in the account, by its own log",
 		Long: `Show the runner's own log, the oldest event first: which role each job got or was refused, which
 secrets it read, who asked for logs of pods or ran debug commands and why, and what the owner granted, set, paused and
-resumed. The control plane has no part in it.`,
+resumed. The control plane has no part in it. Where a day had no more room, it shows how many events are missing.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			all, err := audit.Read(dir)
-			if err != nil {
-				return err
-			}
+			from := time.Now().Add(-since)
 			switch output {
 			case "json":
 				encoder := json.NewEncoder(command.OutOrStdout())
-				for _, e := range all {
-					if err := encoder.Encode(e); err != nil {
-						return err
-					}
-				}
-				return nil
+				return audit.Each(dir, from, func(e audit.Event) error { return encoder.Encode(e) })
 			case "table":
 			default:
 				return fmt.Errorf("-o %s is not known; use table or json", output)
 			}
 			table := tabwriter.NewWriter(command.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(table, "AT\tWHAT\tROLE OR SECRET\tFOR\tJOB\tBY\tREASON")
-			for _, e := range all {
+			err := audit.Each(dir, from, func(e audit.Event) error {
 				what := strings.TrimSpace(e.Operation + " " + e.Component)
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.UTC().Format(time.RFC3339), e.What,
+				_, err := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.UTC().Format(time.RFC3339), e.What,
 					cmp.Or(e.Role, e.Secret, "-"), cmp.Or(what, "-"), cmp.Or(e.Job, "-"), cmp.Or(e.By, "-"), e.Reason)
-			}
-			return table.Flush()
+				return err
+			})
+			return errors.Join(err, table.Flush())
 		},
 	}
 	command.Flags().StringVarP(&output, "output", "o", "table", "table or json (one event per line)")
+	command.Flags().DurationVar(&since, "since", 30*24*time.Hour, "how far back to start")
 	addDir(command, &dir)
 	return command
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
@@ -26,7 +27,7 @@ func (r *rig) debug(ctx context.Context, command ...string) (api.JobResult, erro
 // owned returns the owner's log, a line for each event, and the transcript.
 func (r *rig) owned() (events, transcript string) {
 	r.Helper()
-	all, err := audit.Read(r.env.Root)
+	all, err := audit.Read(r.env.Root, time.Time{})
 	if err != nil {
 		r.Fatal(err)
 	}

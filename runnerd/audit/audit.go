@@ -2,20 +2,26 @@
 // which secrets it read, who saw logs of pods and ran debug commands, and what the owner granted, set, paused and
 // resumed. Events are only appended. Job processes, runnerd and the commands of the owner write it; nothing is sent to
 // the control plane.
+//
+// A hostile control plane can cause events and cannot remove any: each day has a file, which is deleted by its age
+// alone, and events that a day has no more room for are counted.
 package audit
 
 import (
 	"bufio"
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 )
 
 // Event is one line of the log.
@@ -33,6 +39,8 @@ type Event struct {
 	Secret    string    `json:"secret,omitempty"` // name, never a value
 	Until     time.Time `json:"until,omitzero"`
 	Reason    string    `json:"reason,omitempty"`
+	// Dropped is how many events of this kind the log does not have, because the day had no more room for them.
+	Dropped int `json:"dropped,omitempty"`
 }
 
 // The kinds of event.
@@ -55,22 +63,58 @@ const (
 	DebugEnded    = "debug command ended"
 )
 
-// maxFile is the size from which a log is set aside as audit.log.1, which replaces an earlier one.
-const maxFile = 64 << 20
-
 // maxField and maxReason bound the texts of an event, so that a line is written at once.
 const (
 	maxField  = 200
 	maxReason = 1000
 )
 
+// lockTimeout bounds the wait for another process that appends.
+const lockTimeout = 10 * time.Second
+
 func file(dir string) string { return filepath.Join(dir, "audit.log") }
 
-// Append adds an event to the log in a runner's directory. Several processes may append at once.
+// errFull is returned for what must not be done without a line in the log.
+var errFull = fmt.Errorf("the day has more than %d such events; try again tomorrow", perRequest)
+
+// Append adds an event to the log in a runner's directory. Several processes may append at once. It returns an error
+// for logs and debug commands if the day has no room for them, so that the runner refuses these.
 func Append(dir string, e Event) error {
 	if e.At.IsZero() {
 		e.At = time.Now()
 	}
+	if err := appendEvent(dir, e, time.Now()); err != nil {
+		return fmt.Errorf("write the audit log: %w", err)
+	}
+	return nil
+}
+
+// appendEvent adds an event at a time by the machine's clock, or counts it if the day has no more room for it.
+func appendEvent(dir string, e Event, now time.Time) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
+	defer cancel()
+	release, err := filelock.Wait(ctx, file(dir)+".lock", nil)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := endDay(dir, now); err != nil {
+		return err
+	}
+	fits, err := hasRoom(dir, e, now)
+	switch {
+	case err != nil:
+		return err
+	case fits:
+		return write(dir, e)
+	case e.What == LogsRequested, e.What == DebugStarted:
+		return errFull
+	}
+	return nil
+}
+
+// write appends an event to the file of the current day.
+func write(dir string, e Event) error {
 	e.At = e.At.UTC().Truncate(time.Millisecond)
 	for _, field := range []*string{&e.By, &e.Role, &e.Job, &e.Install, &e.Component, &e.Operation, &e.Secret} {
 		*field = printable(*field, maxField)
@@ -78,20 +122,14 @@ func Append(dir string, e Event) error {
 	e.Reason = printable(e.Reason, maxReason)
 	line, err := json.Marshal(e)
 	if err != nil {
-		return fmt.Errorf("write the audit log: %w", err)
-	}
-	if info, err := os.Stat(file(dir)); err == nil && info.Size() > maxFile {
-		_ = os.Rename(file(dir), file(dir)+".1") // another process may have done it; then the log grows a little more
+		return err
 	}
 	out, err := os.OpenFile(file(dir), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return fmt.Errorf("write the audit log: %w", err)
+		return err
 	}
 	_, err = out.Write(append(line, '\n'))
-	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
-		return fmt.Errorf("write the audit log: %w", err)
-	}
-	return nil
+	return errors.Join(err, out.Sync(), out.Close())
 }
 
 // printable returns a text, some of which a control plane chose, without what a terminal would act on, and cut.
@@ -108,30 +146,68 @@ func printable(text string, length int) string {
 	return clean
 }
 
-// Read returns the events of the log, the oldest first. A line that is no event, such as one of a full disk, is an
-// event with the kind "unreadable".
-func Read(dir string) ([]Event, error) {
+// Read returns the events since a time, the oldest first.
+func Read(dir string, since time.Time) ([]Event, error) {
 	var all []Event
-	for _, name := range []string{file(dir) + ".1", file(dir)} {
-		content, err := os.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the audit log: %w", err)
-		}
-		lines := bufio.NewScanner(bytes.NewReader(content))
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			var e Event
-			if json.Unmarshal(lines.Bytes(), &e) != nil {
-				e = Event{What: "unreadable", Reason: fmt.Sprintf("a line of %d bytes", len(lines.Bytes()))}
-			}
-			all = append(all, e)
-		}
-		if err := lines.Err(); err != nil {
-			return nil, fmt.Errorf("read the audit log: %w", err)
+	err := Each(dir, since, func(e Event) error {
+		all = append(all, e)
+		return nil
+	})
+	return all, err
+}
+
+// Each calls do with each event since a time, the oldest first, and then with how many events of the current day were
+// dropped so far. A line that is no event, such as one of a full disk, is an event with the kind "unreadable".
+func Each(dir string, since time.Time, do func(Event) error) error {
+	names, err := files(dir, since)
+	if err != nil {
+		return fmt.Errorf("read the audit log: %w", err)
+	}
+	for _, name := range names {
+		if err := eachOf(name, since, do); err != nil {
+			return fmt.Errorf("read the audit log: %w", err)
 		}
 	}
-	return all, nil
+	counted, err := readDropped(dir)
+	if err != nil {
+		return fmt.Errorf("read the audit log: %w", err)
+	}
+	for _, e := range counted.events() {
+		if err := do(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachOf(name string, since time.Time, do func(Event) error) error {
+	content, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer content.Close() //nolint:errcheck // it was only read
+	lines := bufio.NewReader(content)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			var e Event
+			if json.Unmarshal(line, &e) != nil {
+				e = Event{What: "unreadable", Reason: fmt.Sprintf("a line of %d bytes", len(line))}
+			}
+			if e.At.IsZero() || !e.At.Before(since) {
+				if err := do(e); err != nil {
+					return err
+				}
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 }

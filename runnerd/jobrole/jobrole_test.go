@@ -153,7 +153,7 @@ func TestRoleOfAJob(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	log, err := audit.Read(r.dir)
+	log, err := audit.Read(r.dir, time.Time{})
 	if err != nil || len(log) != 2 || log[0].What != audit.RoleAssumed || log[0].Job != "job_1" ||
 		log[0].Role != install+"-maintenance" {
 		t.Errorf("the audit log is %v, %v", log, err)

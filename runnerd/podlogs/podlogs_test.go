@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
@@ -97,7 +98,7 @@ func (r *rig) start(ctx context.Context) <-chan outcome {
 // records returns the events of the owner's log, a line each.
 func (r *rig) records() string {
 	r.Helper()
-	events, err := audit.Read(r.env.Root)
+	events, err := audit.Read(r.env.Root, time.Time{})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
@@ -81,7 +82,7 @@ func TestValuesOfAJob(t *testing.T) {
 			t.Errorf("a job of %s gets %q", of, got)
 		}
 	}
-	events, err := audit.Read(root)
+	events, err := audit.Read(root, time.Time{})
 	if err != nil || len(events) == 0 || events[0].What != audit.SecretRead || events[0].Secret != "db" ||
 		events[0].Install != install {
 		t.Errorf("the owner's log has %+v, %v", events, err)
