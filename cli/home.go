@@ -32,7 +32,7 @@ func opensHome(e *cmdenv.Env, root *cobra.Command) {
 				return err
 			}
 			return interactive.Read(c.Context(), e.Console, client, screens(e, selected.CacheFile()))
-		case ready && screen.Possible(e.Console):
+		case ready && screen.Available(e.Console):
 			client, err := e.Client()
 			if err != nil {
 				return err

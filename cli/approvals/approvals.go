@@ -47,7 +47,7 @@ any status.`,
 				args = append(args, install)
 			}
 			spoiled := e.Debug && e.Console.ErrIsTerminal // the output of --debug would overwrite the screen
-			if print || each || spoiled || e.Console.Output != "table" || !screen.Possible(e.Console) {
+			if print || each || spoiled || e.Console.Output != "table" || !screen.Available(e.Console) {
 				return printAll(ctx, e.Console, client, args, each)
 			}
 			return onScreen(ctx, e.Console, client, args)

@@ -275,7 +275,7 @@ func TestTimes(t *testing.T) {
 // TestLateTheme checks that a late report of the background changes the theme and counts as no key.
 func TestLateTheme(t *testing.T) {
 	theme := screen.NewTheme(true, true, screen.Unknown)
-	theme.Owed = true
+	theme.AwaitsReport = true
 	s := newStage(t, theme, 100, 30, newPlane())
 	s.press(":")
 	s.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("11;rgb:ffff/fafa/f0f0")})

@@ -57,7 +57,7 @@ func child() error {
 	switch {
 	case os.Getenv(childIs) == "plain":
 		return Read(ctx, c, client, o)
-	case !screen.Possible(c):
+	case !screen.Available(c):
 		return errors.New("no terminal")
 	}
 	return Open(ctx, c, client, o)

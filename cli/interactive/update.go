@@ -224,7 +224,7 @@ func (m *model) closeReview() {
 
 // pressed handles a key.
 func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
-	if now, said := m.theme.Late(msg); said {
+	if now, said := m.theme.BackgroundReport(msg); said {
 		m.theme = now
 		if m.review != nil {
 			m.review.SetTheme(now)

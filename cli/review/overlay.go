@@ -24,7 +24,7 @@ func (m *model) drawOverlay(b *strings.Builder, f frame) {
 	seen := m.overlay.visible()
 	for row := range f.body {
 		if row < len(seen) {
-			m.theme.Inked(seen[row].Row).Draw(b, m.width, "", true)
+			m.theme.StyleRow(seen[row].Row).Draw(b, m.width, "", true)
 		}
 		b.WriteByte('\n')
 	}

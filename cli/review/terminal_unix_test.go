@@ -56,7 +56,7 @@ func child() error {
 		return err
 	}
 	c := console.System()
-	if !screen.Possible(c) {
+	if !screen.Available(c) {
 		return errors.New("no terminal")
 	}
 	if os.Getenv(childIs) == "bomb" {

@@ -248,7 +248,7 @@ func (m *model) queueRow(b *strings.Builder, n, width int, last bool) {
 		left = append(left, cell{strings.Repeat(" ", gap), ""})
 	}
 	if n == m.queue.selected && m.focus == onQueue {
-		left, tail = left.Bare(), tail.Bare()
+		left, tail = left.WithoutStyles(), tail.WithoutStyles()
 	}
 	append(left, tail...).Draw(b, width, below, last)
 }
@@ -341,7 +341,7 @@ func (m *model) diffRows(f frame) []strip {
 		return append(rows, strip{{"  loading the plan …", m.theme.Faint}})
 	}
 	for _, r := range view.visible() {
-		s := m.theme.Inked(r.Row)
+		s := m.theme.StyleRow(r.Row)
 		if m.query != "" {
 			s = m.query.marked(s, m.theme.Match)
 		}

@@ -216,7 +216,7 @@ func (m *model) wholeSheet() []strip {
 	out := []strip{m.rule(m.width, "approve everything that "+NameOf(m.whole.workflow)+" plans until it ends", true, "")}
 	for _, line := range m.wholeText() {
 		for _, row := range terminal.WrapTo(m.width-1, "  ", 2, terminal.Span{Text: line}) {
-			out = append(out, t.Inked(row))
+			out = append(out, t.StyleRow(row))
 		}
 	}
 	word := console.Line(m.wholeWord())

@@ -28,7 +28,7 @@ const (
 )
 
 // AnswerWithin is how long the screen waits for the terminal to report its background
-// before it opens. A later report changes the theme of the open screen (see Theme.Late).
+// before it opens. A later report changes the theme of the open screen (see Theme.BackgroundReport).
 const AnswerWithin = 300 * time.Millisecond
 
 // maxAnswer limits the terminal's report, in bytes.
@@ -119,10 +119,10 @@ func queryTerminal(ctx context.Context, c *console.Console, patience time.Durati
 // parseShade parses a terminal's answer to Question.
 func parseShade(said string) Shade { return shadeFromMatch(colorAnswer.FindStringSubmatch(said)) }
 
-// Late handles a report of the background that the terminal sends after the screen has opened,
+// BackgroundReport handles a report of the background that the terminal sends after the screen has opened,
 // for example over a slow line. It arrives as key input, but must not count as keys, even while
-// the user types. Late returns the theme to use from now on, and whether the input was a report.
-func (t *Theme) Late(msg tea.KeyMsg) (*Theme, bool) {
+// the user types. BackgroundReport returns the theme to use from now on, and whether the input was a report.
+func (t *Theme) BackgroundReport(msg tea.KeyMsg) (*Theme, bool) {
 	if msg.Type != tea.KeyRunes || msg.Paste {
 		return t, false
 	}
@@ -130,7 +130,7 @@ func (t *Theme) Late(msg tea.KeyMsg) (*Theme, bool) {
 	if on == Unknown {
 		return t, false
 	}
-	if t.Owed {
+	if t.AwaitsReport {
 		return NewTheme(true, true, on), true
 	}
 	return t, true

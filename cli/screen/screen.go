@@ -18,8 +18,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
 
-// Possible reports whether the console has a terminal to draw on and to read keys from.
-func Possible(c *console.Console) bool {
+// Available reports whether the console has a terminal to draw on and to read keys from.
+func Available(c *console.Console) bool {
 	return c.InIsTerminal && c.OutIsTerminal && os.Getenv("TERM") != "dumb"
 }
 

@@ -84,16 +84,16 @@ func Put(b *strings.Builder, text string, s Style) {
 	b.WriteString("\x1b[0m")
 }
 
-// Bare removes the styles of a strip, which would be hard to read on the selected row.
-func (s Strip) Bare() Strip {
+// WithoutStyles removes the styles of a strip, which would be hard to read on the selected row.
+func (s Strip) WithoutStyles() Strip {
 	for i := range s {
 		s[i].Style = ""
 	}
 	return s
 }
 
-// Inked converts a row of a diff to the theme's styles.
-func (t *Theme) Inked(r terminal.Row) Strip {
+// StyleRow converts a row of a diff to the theme's styles.
+func (t *Theme) StyleRow(r terminal.Row) Strip {
 	s := make(Strip, len(r))
 	for i, span := range r {
 		s[i] = Cell{span.Text, t.Ink[span.Ink]}

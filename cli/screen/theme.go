@@ -21,7 +21,7 @@ type Theme struct {
 	Alarm, Notice               Style // banners
 	Match                       Style
 
-	Owed bool // the terminal was queried for its background and may still answer
+	AwaitsReport bool // the terminal was queried for its background and may still answer
 }
 
 // NewTheme returns the theme for a background. Without color it uses only bold, faint and
@@ -72,6 +72,6 @@ func ThemeFor(ctx context.Context, c *console.Console, patience time.Duration) (
 	rich := termenv.NewOutput(c.Out, termenv.WithTTY(true)).EnvColorProfile() <= termenv.ANSI256
 	on, owed, err := background(ctx, c, patience)
 	t := NewTheme(true, rich, on)
-	t.Owed = rich && owed
+	t.AwaitsReport = rich && owed
 	return t, err
 }

@@ -45,7 +45,7 @@ func (p *Pane) drawLine(b *strings.Builder, t *screen.Theme, now Clock, n int) {
 			s = p.cell(s, l.section, i, c.show(now), c.Ink.style(t))
 		}
 		if chosen {
-			s = s.Bare()
+			s = s.WithoutStyles()
 		}
 		append(screen.Strip{mark}, s...).Draw(b, p.width, below, true)
 		return
