@@ -90,10 +90,10 @@ func awaitRefresh(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, 
 			}
 			return err
 		},
-		Ended:   func() bool { return r.Status != api.RefreshRunning },
-		Lines:   func() []progress.Line { return refreshLines(r) },
-		Timeout: timeout,
-		Late:    fmt.Errorf("not resolved within %s; the refresh continues on the build runner", timeout),
+		Ended:     func() bool { return r.Status != api.RefreshRunning },
+		Lines:     func() []progress.Line { return refreshLines(r) },
+		Timeout:   timeout,
+		OnTimeout: fmt.Errorf("not resolved within %s; the refresh continues on the build runner", timeout),
 		Continues: func() (string, []progress.Next) {
 			return "the refresh continues on the build runner",
 				[]progress.Next{{Command: "nuon releases list " + r.App, To: "see what it changes"},

@@ -35,11 +35,11 @@ func (w *waitOptions) waitForBuilds(ctx context.Context, client *apiclient.Clien
 		return nil
 	}
 	err := progress.Wait(ctx, w.env.Console, progress.Work{
-		Poll:    func(ctx context.Context) error { return pollBuilds(ctx, client, builds) },
-		Ended:   func() bool { return allEnded(builds) },
-		Lines:   func() []progress.Line { return progressLines(builds) },
-		Timeout: w.timeout,
-		Late:    fmt.Errorf("not built within %s; the build continues, check it with `nuon builds list`", w.timeout),
+		Poll:      func(ctx context.Context) error { return pollBuilds(ctx, client, builds) },
+		Ended:     func() bool { return allEnded(builds) },
+		Lines:     func() []progress.Line { return progressLines(builds) },
+		Timeout:   w.timeout,
+		OnTimeout: fmt.Errorf("not built within %s; the build continues, check it with `nuon builds list`", w.timeout),
 		Continues: func() (string, []progress.Next) {
 			return "the builds continue", []progress.Next{{Command: "nuon builds list --watch", To: "follow it"}}
 		},

@@ -60,7 +60,7 @@ func (g *Graph) dot() string {
 			style = "dashed"
 		}
 		fmt.Fprintf(&b, "  %s -> %s [style=%s, tooltip=%s];\n",
-			quoted(p.to), quoted(p.from), style, quoted(strings.Join(p.why, "\n")))
+			quoted(p.to), quoted(p.from), style, quoted(strings.Join(p.reasons, "\n")))
 	}
 	b.WriteString("}\n")
 	return b.String()

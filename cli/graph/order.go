@@ -115,7 +115,7 @@ func (g *Graph) pairs() []pair {
 	var all []pair
 	for _, e := range g.Edges {
 		if last := len(all) - 1; last >= 0 && all[last].from == e.From && all[last].to == e.To {
-			all[last].why = append(all[last].why, e.Why)
+			all[last].reasons = append(all[last].reasons, e.Why)
 			continue
 		}
 		all = append(all, pair{e.From, e.To, []string{e.Why}})
@@ -126,11 +126,11 @@ func (g *Graph) pairs() []pair {
 // pair is a dependency of one component on another, with all its reasons.
 type pair struct {
 	from, to string
-	why      []string
+	reasons  []string
 }
 
 // listed reports whether the config lists the dependency explicitly.
-func (p pair) listed() bool { return slices.Contains(p.why, listed) }
+func (p pair) listed() bool { return slices.Contains(p.reasons, listed) }
 
 // listed is the reason of a dependency that the config lists.
 const listed = "listed"

@@ -87,7 +87,7 @@ func (t *text) reasons(name string) {
 		if at != name {
 			continue
 		}
-		why := p.why
+		why := p.reasons
 		if more := len(why) - maxReasons; more > 0 {
 			why = append(why[:maxReasons:maxReasons], fmt.Sprintf("and %d more", more))
 		}

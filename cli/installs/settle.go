@@ -57,7 +57,7 @@ func (s *waitOptions) settle(ctx context.Context, c *console.Console, client *ap
 		Ended:   func() bool { return allSettled(last) },
 		Lines:   func() []progress.Line { return progressOf(last) },
 		Timeout: s.timeout,
-		Late: exitcode.With(exitcode.Failed,
+		OnTimeout: exitcode.With(exitcode.Failed,
 			fmt.Errorf("not done within %s; the work continues, check it with `nuon installs list`", s.timeout)),
 		Continues: func() (string, []progress.Next) { return continues(last), followable(last) },
 	})

@@ -85,7 +85,7 @@ func (f *workflowFollower) begin(s source) {
 		return
 	}
 	f.known[s.job] = true
-	f.print.makeRoom([]source{s})
+	f.print.widenNames([]source{s})
 	f.readers.Go(func() {
 		if err := s.follow(f.ctx, f.client, f.ends[s], f.print); err != nil {
 			f.stop(err)

@@ -68,7 +68,7 @@ func (w lineFilter) of(lines []line) []line {
 func linesOf(s source, chunk api.LogChunk) []line {
 	lines := make([]line, 0, len(chunk.Lines))
 	for _, l := range chunk.Lines {
-		lines = append(lines, line{T: l.T, L: string(l.L), M: l.M, Of: s.of, Job: s.job})
+		lines = append(lines, line{T: l.T, L: string(l.L), M: l.M, Of: s.name, Job: s.job})
 	}
 	return lines
 }
@@ -80,16 +80,16 @@ type printer struct {
 	dates   bool
 	several bool // each line has the name of its source
 
-	mutex sync.Mutex
-	room  int // width of the column of names
+	mutex     sync.Mutex
+	nameWidth int // width of the column of names
 }
 
-// makeRoom widens the column of names so that the lines of all these sources align.
-func (p *printer) makeRoom(sources []source) {
+// widenNames widens the column of names so that the lines of all these sources align.
+func (p *printer) widenNames(sources []source) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	for _, s := range sources {
-		p.room = max(p.room, utf8.RuneCountInString(s.of))
+		p.nameWidth = max(p.nameWidth, utf8.RuneCountInString(s.name))
 	}
 }
 
@@ -128,7 +128,7 @@ func (p *printer) text(l line) (string, error) {
 	}
 	of := ""
 	if p.several {
-		of = fmt.Sprintf("%-*s | ", p.room, console.Line(l.Of))
+		of = fmt.Sprintf("%-*s | ", p.nameWidth, console.Line(l.Of))
 	}
 	message := strings.TrimRight(console.Line(l.M), " ")
 	if !p.console.Color {

@@ -171,7 +171,7 @@ func (o *options) print(ctx context.Context, client *apiclient.Client, s subject
 	if o.tail >= 0 && len(lines) > o.tail {
 		lines = lines[len(lines)-o.tail:]
 	}
-	p.makeRoom(s.sources)
+	p.widenNames(s.sources)
 	if err := p.print(lines...); err != nil {
 		return err
 	}

@@ -426,7 +426,7 @@ func TestCtrlC(t *testing.T) {
 // TestColour checks that levels are colored on a terminal, and that colors in logged
 // text are removed.
 func TestColour(t *testing.T) {
-	p := &printer{console: &console.Console{Color: true, Output: "table"}, several: true, room: 4}
+	p := &printer{console: &console.Console{Color: true, Output: "table"}, several: true, nameWidth: 4}
 	got, err := p.text(line{T: at, L: "error", M: "a\x1b[31mb", Of: "x"})
 	if want := "\x1b[2mx    | 03:04:05.678\x1b[0m \x1b[31merror\x1b[0m \x1b[31ma [31mb\x1b[0m\n"; err != nil ||
 		got != want {

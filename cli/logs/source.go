@@ -14,7 +14,7 @@ import (
 // source is one log on the control plane: of a job, or of a runner itself.
 type source struct {
 	job, runner string // one of them is set
-	of          string // name for lines, if there may be several sources
+	name        string // name for lines, if there may be several sources
 }
 
 // ask requests the log after the event id last: the lines so far, or the event stream

@@ -119,7 +119,7 @@ func (s subject) sourcesOf(w api.Workflow) []source {
 	var sources []source
 	for _, step := range w.Steps {
 		if step.Job != "" && s.fits(step) {
-			sources = append(sources, source{job: step.Job, of: stepName(step)})
+			sources = append(sources, source{job: step.Job, name: stepName(step)})
 		}
 	}
 	return sources

@@ -55,7 +55,7 @@ func (s *Store) Accept(of Install, key Key, given string) (remark string, err er
 	if err := of.check(); err != nil {
 		return "", err
 	}
-	pins := s.holding(of)
+	pins := s.pinsFor(of)
 	own := len(pins) > 0 && pins[0].Install == of.ID
 	if own && pins[0].Name != of.Name {
 		return "", fmt.Errorf("install %s is pinned as %s, but the control plane calls it %s; nothing was sent",

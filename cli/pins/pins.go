@@ -170,15 +170,15 @@ func (s *Store) remove(match func(Pin) bool) error {
 // Find returns the pin of an install: its own or, if it has none, that of an earlier
 // install of the same name.
 func (s *Store) Find(of Install) (pin Pin, found bool) {
-	if pins := s.holding(of); len(pins) > 0 {
+	if pins := s.pinsFor(of); len(pins) > 0 {
 		return pins[0], true
 	}
 	return Pin{}, false
 }
 
-// holding returns the pins that apply to an install: those of its id, in any context
+// pinsFor returns the pins that apply to an install: those of its id, in any context
 // of the same control plane, or otherwise those of its name.
-func (s *Store) holding(of Install) []Pin {
+func (s *Store) pinsFor(of Install) []Pin {
 	var own, namesakes []Pin
 	for _, pin := range s.all {
 		switch {

@@ -18,8 +18,8 @@ type Work struct {
 	Ended func() bool                 // reports whether the state that was read is final
 	Lines func() []Line               // shows the state
 
-	Timeout time.Duration // 0 for none
-	Late    error         // what Wait returns after Timeout
+	Timeout   time.Duration // 0 for none
+	OnTimeout error         // what Wait returns after Timeout
 
 	// Continues returns what continues after Ctrl-C, and the commands to follow or stop it.
 	Continues func() (string, []Next)
@@ -30,7 +30,7 @@ type Work struct {
 func Wait(ctx context.Context, c *console.Console, w Work) error {
 	if w.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, w.Timeout, w.Late)
+		ctx, cancel = context.WithTimeoutCause(ctx, w.Timeout, w.OnTimeout)
 		defer cancel()
 	}
 	view := Start(c)
@@ -41,7 +41,7 @@ func Wait(ctx context.Context, c *console.Console, w Work) error {
 		err := w.Poll(ctx)
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return w.Late
+			return w.OnTimeout
 		case ctx.Err() != nil:
 			what, next := w.Continues()
 			return view.StopWaiting(c, what, next...)

@@ -211,7 +211,7 @@ func TestOneAnswerToManyPlans(t *testing.T) {
 			bad := all[0]
 			bad.Report = []byte(`{"kind":"terraform","totals":{"destroy":3},"applyable":true}`)
 			s.queue.current().reading().drop()
-			s.queue.current().group.loading, s.queue.current().group.of = true, bad.ID
+			s.queue.current().group.loading, s.queue.current().group.planID = true, bad.ID
 			s.send(openedAs(bad))
 			s.pass(time.Second)
 			s.press("a")

@@ -227,7 +227,7 @@ func (m *model) fates() tea.Cmd {
 			break
 		}
 		if i.ended && !i.settled && !i.loading {
-			i.loading, i.of = true, i.approval.ID
+			i.loading, i.planID = true, i.approval.ID
 			cmds = append(cmds, m.ask.open(i.approval.ID, false))
 		}
 	}
@@ -247,7 +247,7 @@ func (m *model) fetch() tea.Cmd {
 		return nil
 	}
 	lead := at.lead()
-	r.loading, r.of = true, lead.approval.ID
+	r.loading, r.planID = true, lead.approval.ID
 	return m.ask.open(lead.approval.ID, at.several())
 }
 
@@ -264,7 +264,7 @@ func (m *model) opened(o opened) {
 		return
 	}
 	for _, g := range m.queue.groups {
-		if g.loading && g.of == o.id {
+		if g.loading && g.planID == o.id {
 			m.show(row{group: g}, o)
 		}
 	}
@@ -364,7 +364,7 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 		m.interrupted = true
 		return tea.Quit
 	}
-	if now, said := m.theme.Late(msg); said {
+	if now, said := m.theme.BackgroundReport(msg); said {
 		m.theme = now
 		return nil
 	}

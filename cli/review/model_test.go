@@ -429,7 +429,7 @@ func TestRepaint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			first := screen.NewTheme(true, true, screen.Unknown)
-			first.Owed = c.owed
+			first.AwaitsReport = c.owed
 			if c.want == nil {
 				c.want = first
 			}

@@ -15,7 +15,7 @@ import (
 type reading struct {
 	view   *scroller // nil until the report is loaded
 	report *diff.Report
-	of     string // the id of the plan that was requested
+	planID string // the id of the plan that was requested
 	shown  string // the content digest of the report in view
 	flaw   error  // why the report is invalid
 	failed error  // why it could not be fetched
@@ -408,7 +408,9 @@ func (q *queue) forget() {
 	if at := q.current(); !at.none() {
 		open = slices.DeleteFunc(open, func(r *reading) bool { return r == at.reading() })
 	}
-	slices.SortFunc(open, func(a, b *reading) int { return cmp.Or(b.seen.Compare(a.seen), cmp.Compare(a.of, b.of)) })
+	slices.SortFunc(open, func(a, b *reading) int {
+		return cmp.Or(b.seen.Compare(a.seen), cmp.Compare(a.planID, b.planID))
+	})
 	for _, r := range open[min(maxPages, len(open)):] {
 		r.drop()
 	}
