@@ -18,23 +18,23 @@ const outputPatience = 2 * time.Second
 // until it is asked to stop.
 type supervisedProgram struct {
 	log      *prefixWriter
-	patience timeouts
+	timeouts timeouts
 	// program returns the command to run; it is called before every start.
 	program func() *exec.Cmd
 
-	asked chan struct{} // closed to request a stop
-	once  sync.Once
-	done  chan struct{} // closed when the program has exited for good
-	hard  chan struct{} // closed to kill at once
+	stopRequested chan struct{} // closed to request a stop
+	once          sync.Once
+	done          chan struct{} // closed when the program has exited for good
+	hard          chan struct{} // closed to kill at once
 	// left receives the error of every unrequested exit.
 	left chan error
 }
 
 // startChild starts a child. A program that cannot be started counts as one that exits.
-func startChild(log *prefixWriter, hard chan struct{}, patience timeouts, program func() *exec.Cmd) *supervisedProgram {
+func startChild(log *prefixWriter, hard chan struct{}, timeouts timeouts, program func() *exec.Cmd) *supervisedProgram {
 	started := &supervisedProgram{
-		log: log, patience: patience, program: program, hard: hard,
-		asked: make(chan struct{}), done: make(chan struct{}), left: make(chan error, 16),
+		log: log, timeouts: timeouts, program: program, hard: hard,
+		stopRequested: make(chan struct{}), done: make(chan struct{}), left: make(chan error, 16),
 	}
 	go started.keep()
 	return started
@@ -46,15 +46,15 @@ func (c *supervisedProgram) keep() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(c.done)
-	pause := c.patience.backoff
+	pause := c.timeouts.backoff
 	for {
 		began := time.Now()
 		err := c.run()
 		if c.stopped() {
 			return
 		}
-		if time.Since(began) >= c.patience.settled {
-			pause = c.patience.backoff
+		if time.Since(began) >= c.timeouts.settled {
+			pause = c.timeouts.backoff
 		}
 		c.log.logf("it exited (%v); starting it again in %s", err, pause)
 		select {
@@ -63,18 +63,18 @@ func (c *supervisedProgram) keep() {
 		}
 		again := time.NewTimer(pause)
 		select {
-		case <-c.asked:
+		case <-c.stopRequested:
 			again.Stop()
 			return
 		case <-again.C:
 		}
-		pause = min(2*pause, c.patience.longest)
+		pause = min(2*pause, c.timeouts.longest)
 	}
 }
 
 func (c *supervisedProgram) stopped() bool {
 	select {
-	case <-c.asked:
+	case <-c.stopRequested:
 		return true
 	default:
 		return false
@@ -95,7 +95,7 @@ func (c *supervisedProgram) run() error {
 	go func() { ended <- command.Wait() }()
 	select {
 	case err = <-ended:
-	case <-c.asked:
+	case <-c.stopRequested:
 		err = c.end(command.Process, ended)
 	}
 	c.log.finish()
@@ -109,21 +109,21 @@ func (c *supervisedProgram) run() error {
 // in time. Only the program itself gets SIGTERM, because it stops its own subprocesses.
 func (c *supervisedProgram) end(process *os.Process, ended <-chan error) error {
 	_ = process.Signal(syscall.SIGTERM) // it may have exited already
-	late := time.NewTimer(c.patience.stop)
+	late := time.NewTimer(c.timeouts.stop)
 	defer late.Stop()
 	select {
 	case err := <-ended:
 		return err
 	case <-c.hard:
 	case <-late.C:
-		c.log.logf("it did not stop within %s; killing it", c.patience.stop)
+		c.log.logf("it did not stop within %s; killing it", c.timeouts.stop)
 	}
 	_ = syscall.Kill(-process.Pid, syscall.SIGKILL)
 	return <-ended
 }
 
 // ask requests a stop; done is closed when the program has exited.
-func (c *supervisedProgram) ask() { c.once.Do(func() { close(c.asked) }) }
+func (c *supervisedProgram) ask() { c.once.Do(func() { close(c.stopRequested) }) }
 
 // stopAll stops all children at the same time and waits for them.
 func stopAll(children ...*supervisedProgram) {

@@ -13,14 +13,14 @@ import (
 type database struct {
 	log      *prefixWriter
 	options  pgcluster.Options
-	patience timeouts
+	timeouts timeouts
 
 	mu      sync.Mutex
 	cluster *pgcluster.Cluster // replaced after each restart
 
-	asked chan struct{}
-	done  chan struct{}
-	name  string // the connection string, which survives restarts
+	stopRequested chan struct{}
+	done          chan struct{}
+	name          string // the connection string, which survives restarts
 }
 
 // startDatabase starts the private cluster, unless DATABASE_URL selects another database.
@@ -32,7 +32,7 @@ func (s *system) startDatabase(ctx context.Context) error {
 	log := s.view.newWriter("postgres", 3)
 	fetch := &pgcluster.Fetch{Progress: func(text string) { log.logf("%s", text) }}
 	started := &database{
-		log: log, patience: s.options.patience, asked: make(chan struct{}), done: make(chan struct{}),
+		log: log, timeouts: s.options.timeouts, stopRequested: make(chan struct{}), done: make(chan struct{}),
 		options: pgcluster.Options{
 			Dir: s.place.postgres(), Log: log, Search: pgcluster.Search{Getenv: s.options.Getenv, Fetch: fetch}},
 	}
@@ -51,13 +51,13 @@ func (s *system) startDatabase(ctx context.Context) error {
 // keep restarts the server when it exits, until a stop is requested.
 func (d *database) keep() {
 	defer close(d.done)
-	pause := d.patience.backoff
+	pause := d.timeouts.backoff
 	for {
 		d.mu.Lock()
 		cluster := d.cluster
 		d.mu.Unlock()
 		select {
-		case <-d.asked:
+		case <-d.stopRequested:
 			if err := cluster.Stop(); err != nil {
 				d.log.logf("%v", err)
 			}
@@ -81,7 +81,7 @@ func (d *database) again(pause *time.Duration) bool {
 		watching := make(chan struct{})
 		go func() { // cancels a start in progress when a stop is requested
 			select {
-			case <-d.asked:
+			case <-d.stopRequested:
 				cancel()
 			case <-watching:
 			}
@@ -98,12 +98,12 @@ func (d *database) again(pause *time.Duration) bool {
 		d.log.logf("%v; retrying in %s", err, *pause)
 		later := time.NewTimer(*pause)
 		select {
-		case <-d.asked:
+		case <-d.stopRequested:
 			later.Stop()
 			return false
 		case <-later.C:
 		}
-		*pause = min(2**pause, d.patience.longest)
+		*pause = min(2**pause, d.timeouts.longest)
 	}
 }
 
@@ -114,7 +114,7 @@ func (s *system) stopDatabase() {
 	if s.database == nil {
 		return
 	}
-	close(s.database.asked)
+	close(s.database.stopRequested)
 	<-s.database.done
 }
 

@@ -80,7 +80,7 @@ func newBench(t *testing.T) *bench {
 			b.saved = made
 			return Saved{File: "config.toml", Current: true}, nil
 		},
-		patience: timeouts{ready: testtime.Limit, stop: testtime.Limit, backoff: 10 * time.Millisecond,
+		timeouts: timeouts{ready: testtime.Limit, stop: testtime.Limit, backoff: 10 * time.Millisecond,
 			longest: 50 * time.Millisecond},
 	}
 	return b
@@ -308,11 +308,11 @@ func TestStartThatFails(t *testing.T) {
 			b := newBench(t)
 			b.order(t, order)
 			if order == "reconciler-hangs" {
-				b.options.patience.ready = 300 * time.Millisecond
+				b.options.timeouts.ready = 300 * time.Millisecond
 			}
 			err := Run(t.Context(), b.options)
 			for order == "reconciler-hangs" && b.count(t, "^reconciler start") == 0 { // it was stopped before it ran at all
-				b.options.patience.ready *= 2
+				b.options.timeouts.ready *= 2
 				err = Run(t.Context(), b.options)
 			}
 			if err == nil || !strings.Contains(err.Error(), want) {
@@ -332,7 +332,7 @@ func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 func TestDeafChildIsKilled(t *testing.T) {
 	b := newBench(t)
-	b.options.patience.stop = 300 * time.Millisecond
+	b.options.timeouts.stop = 300 * time.Millisecond
 	b.order(t, "reconciler-deaf")
 	stop := b.start(t)
 	pid := b.pidOf(t, "reconciler start")

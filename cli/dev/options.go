@@ -48,7 +48,7 @@ type Options struct {
 	// SaveContext stores a CLI context and returns where.
 	SaveContext func(name string, made contexts.Context) (Saved, error)
 
-	patience timeouts
+	timeouts timeouts
 }
 
 // timeouts holds timeouts. Zero fields use the defaults; tests set shorter ones.

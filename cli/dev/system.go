@@ -82,7 +82,7 @@ func Run(ctx context.Context, options Options) error {
 
 // prepare checks everything that can be checked before anything is started.
 func prepare(options Options) (*system, error) {
-	options.patience = options.patience.orDefault()
+	options.timeouts = options.timeouts.orDefault()
 	s := &system{options: options, hard: make(chan struct{})}
 	s.view = newLogMux(options.Console.Err, options.Console.ErrIsTerminal && options.Console.Color)
 	s.log, s.reconcilerLog = s.view.newWriter("nuon dev", 4), s.view.newWriter("reconciler", 0)
@@ -199,8 +199,8 @@ func (s *system) startReconciler(ctx context.Context) error {
 	if err := removeFile(s.place.ready()); err != nil {
 		return err
 	}
-	s.reconciler = startChild(s.reconcilerLog, s.hard, s.options.patience, s.serveCommand)
-	late := time.NewTimer(s.options.patience.ready)
+	s.reconciler = startChild(s.reconcilerLog, s.hard, s.options.timeouts, s.serveCommand)
+	late := time.NewTimer(s.options.timeouts.ready)
 	defer late.Stop()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
@@ -212,7 +212,7 @@ func (s *system) startReconciler(ctx context.Context) error {
 			return fmt.Errorf("the reconciler did not start: %w; see its message above", err)
 		case <-late.C:
 			return fmt.Errorf("the reconciler is not ready after %s; see its log above",
-				s.options.patience.ready)
+				s.options.timeouts.ready)
 		case <-again.C:
 			if readJSON(s.place.ready(), &s.ready) == nil && s.ready.ControlURL != "" {
 				s.keepAddresses()
@@ -321,7 +321,7 @@ func (s *system) startRunners(ctx context.Context, with devcontract.BootstrapCre
 			arguments = append(arguments, "--kubeconfig", s.options.KubeConfig)
 		}
 		log := s.view.newWriter("runner:"+runner.dir, 1+number)
-		s.runners = append(s.runners, startChild(log, s.hard, s.options.patience, func() *exec.Cmd {
+		s.runners = append(s.runners, startChild(log, s.hard, s.options.timeouts, func() *exec.Cmd {
 			command := exec.Command(s.programs.runnerd, arguments...)
 			command.Env = environment
 			return command
