@@ -88,7 +88,7 @@ func (c *comparer) compare(j *job) ([]outcome, error) {
 
 func (c *comparer) compareHalves(j *job, v *values) []outcome {
 	var out []outcome
-	for _, h := range c.halves(j, v) {
+	for _, h := range c.splitByRole(j, v) {
 		out = append(out, c.compareValues(&h.job, &h.values))
 	}
 	if !c.options.Plain && unknownEvent(v.after) {
@@ -145,8 +145,8 @@ func (c *comparer) compareValues(j *job, v *values) outcome {
 	if a := out.change.Action; a == diff.Create || a == diff.Destroy || a == diff.Forget {
 		found = c.proven(j, found)
 	}
-	if a := out.change.Action; j.why != "" && (a == diff.Create || a == diff.Destroy || a == diff.Forget) {
-		out.change.Why = j.why
+	if a := out.change.Action; j.reason != "" && (a == diff.Create || a == diff.Destroy || a == diff.Forget) {
+		out.change.Why = j.reason
 	}
 	if out.section == nowhere {
 		return out
@@ -254,7 +254,7 @@ func (c *comparer) whyNew(j *job) string {
 
 func (c *comparer) goes(v *values, typ *schema.Type, out *outcome) []difference {
 	out.change.Action = diff.Destroy
-	if !c.options.Plain && (v.kept() || hookOf(v.before) != "") {
+	if !c.options.Plain && (v.hasKeepPolicy() || hookOf(v.before) != "") {
 		out.change.Action = diff.Forget
 	}
 	return []difference{{typ: typ, before: v.before, hasBefore: true}}
@@ -488,7 +488,7 @@ func (c *comparer) judge(j *job, v *values, out *outcome) {
 		}
 	}
 	if j.renamed() {
-		c.judgeHalves(j, v, change)
+		c.judgeSides(j, v, change)
 	}
 	// The fold covers only pod restarts caused by regenerated values; any
 	// other finding must be shown.
@@ -500,22 +500,22 @@ func (c *comparer) judge(j *job, v *values, out *outcome) {
 	}
 }
 
-// judgeHalves applies the rules to the two objects of a rename separately: nobody has reviewed
+// judgeSides applies the rules to the two objects of a rename separately: nobody has reviewed
 // the permissions of the new one under its name, and references to the old one break.
-func (c *comparer) judgeHalves(j *job, v *values, change *diff.Change) {
-	for _, half := range []struct {
+func (c *comparer) judgeSides(j *job, v *values, change *diff.Change) {
+	for _, side := range []struct {
 		action diff.Action
 		values values
 	}{{diff.Create, values{after: v.after}}, {diff.Destroy, values{before: v.before}}} {
-		part := outcome{change: diff.Change{Action: half.action, Renamed: true}}
+		part := outcome{change: diff.Change{Action: side.action, Renamed: true}}
 		typ := c.schemas.Find(j.id.Group, j.version(), j.id.Kind)
 		c.show(j, []difference{{
-			typ: typ, before: half.values.before, after: half.values.after, hasBefore: half.action == diff.Destroy,
-			hasAfter: half.action == diff.Create,
+			typ: typ, before: side.values.before, after: side.values.after, hasBefore: side.action == diff.Destroy,
+			hasAfter: side.action == diff.Create,
 		}}, &part)
 		risk.Judge(&part.change, risk.Subject{
-			Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: half.values.before,
-			After: half.values.after, Differences: touched(part.differences),
+			Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: side.values.before,
+			After: side.values.after, Differences: touched(part.differences),
 		})
 		for _, f := range part.change.Findings {
 			if !slices.ContainsFunc(change.Findings, func(g diff.Finding) bool { return g.Rule == f.Rule }) {

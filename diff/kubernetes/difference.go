@@ -37,7 +37,7 @@ type difference struct {
 	builtin bool
 	// sensitive: the context of the value marks it as one that must not be shown.
 	sensitive bool
-	holds     holding
+	holds     secretScope
 	// cutBefore and cutAfter are shown instead of the values if a part of them is secret;
 	// null shows the values. Changed means that the secret part is new or changed.
 	cutBefore, cutAfter raw.Value

@@ -103,51 +103,51 @@ func isTest(events string) bool {
 // kept reports whether Helm keeps the object when it is removed from the release.
 // An upgrade checks for exactly this word, on the object in the cluster.
 // https://helm.sh/docs/howto/charts_tips_and_tricks/#tell-helm-not-to-uninstall-a-resource
-func kept(object raw.Value) bool {
+func hasKeepPolicy(object raw.Value) bool {
 	policy, _ := annotation(object, keepAnnotation)
 	return policy == "keep"
 }
 
-// kept applies kept to the live object if it is known, otherwise to the one applied last.
-func (v *values) kept() bool {
+// hasKeepPolicy checks the live object if it is known, otherwise to the one applied last.
+func (v *values) hasKeepPolicy() bool {
 	if !v.live.IsNull() {
-		return kept(v.live)
+		return hasKeepPolicy(v.live)
 	}
-	return kept(v.before)
+	return hasKeepPolicy(v.before)
 }
 
-// half is one of the two changes of an object whose role for Helm changes.
-type half struct {
+// roleChange is one of the two changes of an object whose role for Helm changes.
+type roleChange struct {
 	job    job
 	values values
 }
 
-// halves splits an object that becomes a hook, or stops being one: one object
+// splitByRole splits an object that becomes a hook, or stops being one: one object
 // is removed and another one with the same name is created. If Helm treats
-// both sides as the same object, the result is one half.
-func (c *comparer) halves(j *job, v *values) []half {
+// both sides as the same object, the result is one change.
+func (c *comparer) splitByRole(j *job, v *values) []roleChange {
 	if c.options.Plain {
-		return []half{{*j, *v}}
+		return []roleChange{{*j, *v}}
 	}
 	before, after := roleOf(v.before), roleOf(v.after)
 	if before == absent || after == absent || before == after {
-		return []half{{*j, *v}}
+		return []roleChange{{*j, *v}}
 	}
-	var out []half
-	if goes := (half{*j, *v}); before == hook && after != released || before == released {
-		goes.job.after, goes.job.again, goes.job.answer = nil, nil, nil
-		goes.values.after, goes.values.again, goes.values.answer = raw.Value{}, raw.Value{}, raw.Value{}
-		goes.job.why = whyGoes(v.after)
-		out = append(out, goes)
+	var out []roleChange
+	if removed := (roleChange{*j, *v}); before == hook && after != released || before == released {
+		removed.job.after, removed.job.again, removed.job.answer = nil, nil, nil
+		removed.values.after, removed.values.again, removed.values.answer = raw.Value{}, raw.Value{}, raw.Value{}
+		removed.job.reason = removalReason(v.after)
+		out = append(out, removed)
 	}
-	if comes := (half{*j, *v}); after == hook || after == released {
-		comes.job.before, comes.values.before = nil, raw.Value{}
-		comes.job.why = whyComes(before)
+	if created := (roleChange{*j, *v}); after == hook || after == released {
+		created.job.before, created.values.before = nil, raw.Value{}
+		created.job.reason = creationReason(before)
 		if before == released {
 			// The live object is the one that is removed.
-			comes.job.live, comes.values.live = nil, raw.Value{}
+			created.job.live, created.values.live = nil, raw.Value{}
 		}
-		out = append(out, comes)
+		out = append(out, created)
 	}
 	return out
 }
@@ -159,7 +159,7 @@ func unknownEventNote(address string) string {
 		address, hookAnnotation)
 }
 
-func whyGoes(object raw.Value) string {
+func removalReason(object raw.Value) string {
 	if hookOf(object) == "" {
 		return ""
 	}
@@ -168,7 +168,7 @@ func whyGoes(object raw.Value) string {
 		strings.ReplaceAll(events, ",", ", ")
 }
 
-func whyComes(before role) string {
+func creationReason(before role) string {
 	switch before {
 	case released:
 		return "it becomes a hook"

@@ -17,7 +17,7 @@ type job struct {
 	// from is the object that a new one with another name replaces.
 	from manifest.ID
 	// why is the reason of the change, if the match found one.
-	why string
+	reason string
 }
 
 // renamed reports whether before and after are two objects.

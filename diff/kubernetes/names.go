@@ -27,7 +27,7 @@ func (s *names) secretField(n node, key string) bool {
 // secretIn is like secretField for one side: value is that of key in parent, whose type is t. The
 // API's own fields hold no secrets, regardless of their names: in them only the keys that the author
 // chooses count, and the values of environment variables and headers.
-func (s *names) secretIn(t *schema.Type, builtin bool, holds holding, parent raw.Value, key string,
+func (s *names) secretIn(t *schema.Type, builtin bool, holds secretScope, parent raw.Value, key string,
 	value raw.Value) bool {
 	if holds.secretAt(builtin, parent, key, value) || !builtin && secret.KeyPart(parent, key, value) {
 		return true
@@ -116,7 +116,8 @@ func tellingPart(v raw.Value) string {
 // or its form, until found returns false. The text is empty for a secret that need
 // not be masked elsewhere. Whole means that the secret is all of a text, not a part
 // that can be cut out. Around means that the context makes all of the value secret.
-func (s *names) sensitive(t *schema.Type, builtin, around bool, holds holding, v raw.Value, found foundSecret) bool {
+func (s *names) sensitive(t *schema.Type, builtin, around bool, holds secretScope, v raw.Value, found foundSecret,
+) bool {
 	switch {
 	case v.IsObject():
 		return s.sensitiveKeys(t, builtin, around, holds, v, found)
@@ -147,7 +148,7 @@ type foundSecret func(text string, whole bool) bool
 
 // sensitiveKeys is like sensitive for an object. If the object is secret as a
 // whole, only its "value" is masked elsewhere: the other fields are ordinary words.
-func (s *names) sensitiveKeys(t *schema.Type, builtin, around bool, holds holding, v raw.Value,
+func (s *names) sensitiveKeys(t *schema.Type, builtin, around bool, holds secretScope, v raw.Value,
 	found foundSecret) bool {
 	if around && !found("", true) {
 		return false
@@ -171,6 +172,6 @@ func (s *names) sensitiveKeys(t *schema.Type, builtin, around bool, holds holdin
 
 // holds reports whether a value holds a secret that is recognized by its name, or by an option
 // that sets it. Secrets recognized by their form are cut out of their texts, see redactSides.
-func (s *names) holds(t *schema.Type, builtin bool, holds holding, v raw.Value) bool {
+func (s *names) holds(t *schema.Type, builtin bool, holds secretScope, v raw.Value) bool {
 	return !s.sensitive(t, builtin, false, holds, v, func(_ string, whole bool) bool { return !whole })
 }

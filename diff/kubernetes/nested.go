@@ -10,11 +10,11 @@ import (
 // This file finds the Secrets inside other objects: a ManifestWork, an OpenShift Template,
 // a Crossplane Object, an ExternalSecret. They are masked by their structure, at any depth.
 
-// holding is the meaning of an object's keys in relation to Secrets.
-type holding int
+// secretScope is the meaning of an object's keys in relation to Secrets.
+type secretScope int
 
 const (
-	none holding = iota
+	none secretScope = iota
 	// makesSecret: the object is inside one from which a controller creates a Secret.
 	makesSecret
 	// templateData: the keys are those of a Secret that a controller creates.
@@ -26,9 +26,9 @@ const (
 
 // at returns what the value at a key of an object holds. The API's own kinds
 // contain no other objects, except Secrets themselves, see secretPlace.
-func (h holding) at(builtin bool, parent raw.Value, key string, value raw.Value) holding {
-	if h >= templateData {
-		return h
+func (s secretScope) at(builtin bool, parent raw.Value, key string, value raw.Value) secretScope {
+	if s >= templateData {
+		return s
 	}
 	if builtin {
 		return none
@@ -41,28 +41,28 @@ func (h holding) at(builtin bool, parent raw.Value, key string, value raw.Value)
 		}
 		return none
 	case strings.HasSuffix(kind, "Secret"):
-		h = makesSecret
+		s = makesSecret
 	}
 	switch {
 	case strings.EqualFold(key, "stringData") && value.IsObject() && !isSchema(value):
-		return max(h, templateData)
-	case h == makesSecret && key == "data" && value.IsObject():
+		return max(s, templateData)
+	case s == makesSecret && key == "data" && value.IsObject():
 		return templateData
 	}
-	return h
+	return s
 }
 
 // secretAt reports whether the value at a key of an object is a secret
 // because of what the object is.
-func (h holding) secretAt(builtin bool, parent raw.Value, key string, value raw.Value) bool {
-	switch h {
+func (s secretScope) secretAt(builtin bool, parent raw.Value, key string, value raw.Value) bool {
+	switch s {
 	case secretData:
 		return !value.IsNull()
 	case templateData:
 		text, isText := raw.Reveal(value).(string)
 		return isText && secret.Literal(text) && !strings.Contains(text, "{{")
 	}
-	return !value.IsObject() && !value.IsNull() && h.at(builtin, parent, key, value) == secretData
+	return !value.IsObject() && !value.IsNull() && s.at(builtin, parent, key, value) == secretData
 }
 
 // outerKeys are the fields next to those of a Secret that a reviewer must

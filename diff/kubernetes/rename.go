@@ -62,7 +62,7 @@ func candidateOf(job int, o *manifest.Object) (candidate, error) {
 	if secretKind(o.ID) {
 		v = stored(v)
 	}
-	c := candidate{job: job, object: o, role: roleOf(v), kept: kept(v)}
+	c := candidate{job: job, object: o, role: roleOf(v), kept: hasKeepPolicy(v)}
 	name := o.ID.Name
 	var walk func(path string, v raw.Value)
 	add := func(parts ...string) {

@@ -277,7 +277,7 @@ func candidates(jobs []job, places []int, plain bool) ([]candidate, error) {
 			return err
 		}
 		live, err := jobs[places[i]].live.Value()
-		out[i].kept = kept(live) && !plain
+		out[i].kept = hasKeepPolicy(live) && !plain
 		return err
 	})
 	return out, err

@@ -37,7 +37,7 @@ type node struct {
 	parentBefore, parentAfter  raw.Value
 	place                      int
 	builtin, sensitive, atomic bool
-	holds                      holding
+	holds                      secretScope
 	// template: the place is inside a pod template, where every difference recreates the pods.
 	template bool
 	// order is the meaning of the order of a list at this place, if that differs from the schema.
