@@ -42,10 +42,10 @@ type piece struct {
 	rank int
 	// head is the visible part, in HTML. body returns the folded part, in Markdown, and is called
 	// only if there is room for it; nil means that there is none.
-	head  string
-	body  func(room int) string
-	made  string
-	shown bool
+	head     string
+	body     func(room int) string
+	rendered string
+	shown    bool
 	// changes is the number of changes that the piece represents.
 	changes int
 }
@@ -176,12 +176,12 @@ func (p *page) fitBody(c *piece) {
 		p.noDetails += c.changes
 		return
 	}
-	if c.made = c.body(room); c.made == "" {
+	if c.rendered = c.body(room); c.rendered == "" {
 		p.noDetails += c.changes
 		return
 	}
-	p.details += len(c.made)
-	p.budget -= len(c.made) + len(aroundFolded)
+	p.details += len(c.rendered)
+	p.budget -= len(c.rendered) + len(aroundFolded)
 }
 
 // String returns what fits, in the order of the report.
@@ -212,10 +212,10 @@ func (p *page) String() string {
 // written returns a piece with its folded part.
 func (p *page) written(c *piece) string {
 	switch {
-	case c.made == "":
+	case c.rendered == "":
 		return "\n<p>" + c.head + "</p>\n"
 	case p.details <= openUntil && c.rank != rankNoise:
-		return "\n<details open><summary>" + c.head + "</summary>\n" + c.made + "\n</details>\n"
+		return "\n<details open><summary>" + c.head + "</summary>\n" + c.rendered + "\n</details>\n"
 	}
-	return "\n<details><summary>" + c.head + "</summary>\n" + c.made + "\n</details>\n"
+	return "\n<details><summary>" + c.head + "</summary>\n" + c.rendered + "\n</details>\n"
 }

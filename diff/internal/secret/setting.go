@@ -99,7 +99,7 @@ func settingAt(text string, i, from int) (setting, bool) {
 	value := skip(text, p, ":=", 2)
 	how := assigned
 	if value == p {
-		how, value = apposed(text, end, quoted, p)
+		how, value = associationAfter(text, end, quoted, p)
 	} else if value < len(text) && text[value] == '>' && text[value-1] == '=' { // 'password' => 'x'
 		how, value = quotedOnly, value+1
 	}
@@ -128,20 +128,20 @@ func settingAt(text string, i, from int) (setting, bool) {
 	return s, ok && (!weak || Random(found)) && how.allows(text, start, s.start > value, found)
 }
 
-// manner is how a text associates a value with a name.
-type manner int
+// association is how a text associates a value with a name.
+type association int
 
 const (
-	none       manner = iota
-	assigned          // NAME=VALUE, NAME: VALUE
-	quotedOnly        // NAME => "VALUE", key="NAME" value="VALUE"
-	listed            // "NAME", "VALUE"
-	bare              // NAME VALUE: also occurs in prose
+	none       association = iota
+	assigned               // NAME=VALUE, NAME: VALUE
+	quotedOnly             // NAME => "VALUE", key="NAME" value="VALUE"
+	listed                 // "NAME", "VALUE"
+	bare                   // NAME VALUE: also occurs in prose
 )
 
-// apposed returns how a value is associated with the name that ends at a byte,
+// associationAfter returns how a value is associated with the name that ends at a byte,
 // if there is no separator such as = or :, and where the value may start.
-func apposed(text string, end, quoted, p int) (how manner, value int) {
+func associationAfter(text string, end, quoted, p int) (how association, value int) {
 	rest := text[p:min(len(text), p+maxAround)]
 	for _, between := range [][2]string{{"", "value="}, {"</name>", "<value>"}, {"{", "default"}} {
 		after, ok := strings.CutPrefix(rest, between[0])
@@ -168,10 +168,10 @@ func apposed(text string, end, quoted, p int) (how manner, value int) {
 	return none, p
 }
 
-// allows reports whether a value that is associated in this manner with the name at
+// allows reports whether a value that is associated in this way with the name at
 // byte start is a secret, and not a word of a sentence or the next element of a list.
-func (m manner) allows(text string, start int, quoted bool, value string) bool {
-	switch m {
+func (a association) allows(text string, start int, quoted bool, value string) bool {
+	switch a {
 	case assigned:
 		return true
 	case quotedOnly:
