@@ -84,7 +84,7 @@ func (n *nesting) count(name string, tokens hclsyntax.Tokens) error {
 		} else if token.Type != hclsyntax.TokenNewline && token.Type != hclsyntax.TokenComment {
 			prefixes = 0
 		}
-		switch weightOf(token.Type) {
+		switch depthEffectOf(token.Type) {
 		case opens:
 			if depth++; depth > maxNesting {
 				return fmt.Errorf("%s: brackets are nested more than %d deep; make it simpler", at, maxNesting)
@@ -104,17 +104,17 @@ func (n *nesting) count(name string, tokens hclsyntax.Tokens) error {
 	return nil
 }
 
-// weight is the effect of a kind of token on the depth of the parsed tree.
-type weight int
+// depthEffect is the effect of a kind of token on the depth of the parsed tree.
+type depthEffect int
 
 const (
-	noEffect weight = iota
+	noEffect depthEffect = iota
 	opens
 	closes
 	repeats
 )
 
-func weightOf(kind hclsyntax.TokenType) weight {
+func depthEffectOf(kind hclsyntax.TokenType) depthEffect {
 	switch kind {
 	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote,
 		hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp:

@@ -99,7 +99,7 @@ func (s *Service) StreamRunnerLog(ctx context.Context, w http.ResponseWriter, or
 }
 
 func (s *Service) readRunnerPage(ctx context.Context, org, runner string, at position) (streamPage, error) {
-	page := streamPage{at: at}
+	page := streamPage{end: at}
 	err := s.store.ReadTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		rows, err := runnerChunksAfter(ctx, tx, runner, at)
 		if err != nil {
@@ -111,7 +111,7 @@ func (s *Service) readRunnerPage(ctx context.Context, org, runner string, at pos
 			if err != nil {
 				return err
 			}
-			page.at = position{seq: row.Seq}
+			page.end = position{seq: row.Seq}
 			fmt.Fprintf(&events, "id: %d\nevent: log\ndata: {\"attempt\":0,\"seq\":%d,\"lines\":%s}\n\n",
 				row.Seq, row.Seq, lines)
 		}

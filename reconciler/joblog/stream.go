@@ -68,7 +68,7 @@ func (s *Service) follow(
 				return nil
 			}
 		}
-		if page, err = next(ctx, page.at); err != nil {
+		if page, err = next(ctx, page.end); err != nil {
 			return nil // headers are sent: ending the stream makes its client reconnect
 		}
 	}
@@ -77,7 +77,7 @@ func (s *Service) follow(
 // streamPage is one read of a followed log.
 type streamPage struct {
 	events []byte
-	at     position
+	end    position
 	more   bool // more can be read right now
 	ended  bool // the events include the end
 }
@@ -85,7 +85,7 @@ type streamPage struct {
 // readPage reads the next page of a log, in one snapshot with the job, so that all chunks written
 // before the end precede the end event.
 func (s *Service) readPage(ctx context.Context, org, jobID string, at position) (streamPage, error) {
-	page := streamPage{at: at}
+	page := streamPage{end: at}
 	err := s.store.ReadTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		job, err := jobs.ReadJob(ctx, tx, jobID)
 		if err != nil {
@@ -101,7 +101,7 @@ func (s *Service) readPage(ctx context.Context, org, jobID string, at position) 
 			if err != nil {
 				return err
 			}
-			page.at = position{attempt: row.Attempt, seq: row.Seq}
+			page.end = position{attempt: row.Attempt, seq: row.Seq}
 			fmt.Fprintf(&events, "id: %s\nevent: log\ndata: {\"attempt\":%d,\"seq\":%d,\"lines\":%s}\n\n",
 				eventID(row.Attempt, row.Seq), row.Attempt, row.Seq, lines)
 		}

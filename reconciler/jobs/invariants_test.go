@@ -34,7 +34,7 @@ type modelJob struct {
 // modelAttempt is an attempt and its process. The process continues regardless of what is decided about the
 // attempt: a machine declared dead may be at work.
 type modelAttempt struct {
-	of      *modelJob
+	job     *modelJob
 	attempt store.Attempt
 	reads   bool         // it has read the state, under the lock
 	wrote   bool         // and has written it
@@ -85,8 +85,8 @@ func (m *model) free(a *modelAttempt) {
 	}
 }
 
-func (a *modelAttempt) held(over bool) Attempt {
-	return Attempt{Job: a.of.job, Row: a.attempt, Over: over}
+func (a *modelAttempt) stored(over bool) Attempt {
+	return Attempt{Job: a.job.job, Row: a.attempt, Over: over}
 }
 
 func (m *model) claim(j *modelJob) {
@@ -95,40 +95,40 @@ func (m *model) claim(j *modelJob) {
 	}
 	j.job.Attempt++
 	a := &modelAttempt{
-		of: j, attempt: store.Attempt{JobID: j.job.ID, Number: j.job.Attempt, Status: string(AttemptOffered)},
+		job: j, attempt: store.Attempt{JobID: j.job.ID, Number: j.job.Attempt, Status: string(AttemptOffered)},
 	}
 	j.attempts, m.attempts = append(j.attempts, a), append(m.attempts, a)
 	m.moveJob(j, JobOffered)
 }
 
 func (m *model) accept(a *modelAttempt, refuse bool) {
-	switch decideAcceptance(a.held(false)) {
+	switch decideAcceptance(a.stored(false)) {
 	case acceptFirst:
 		if refuse {
 			m.moveAttempt(a, AttemptWithdrawn)
-			m.moveJob(a.of, JobFailed)
+			m.moveJob(a.job, JobFailed)
 			return
 		}
 		if newest := m.newest(); newest != nil {
 			a.attempt.BaseVersion = newest.row.Version
 		}
 		m.moveAttempt(a, AttemptRunning)
-		m.moveJob(a.of, JobRunning)
-		a.of.accepts++
+		m.moveJob(a.job, JobRunning)
+		a.job.accepts++
 	case acceptAgain:
 		m.beat(a)
 	}
 }
 
 func (m *model) beat(a *modelAttempt) {
-	if h := a.held(false); h.AtWork() && AttemptStatus(h.Row.Status) == AttemptExpired {
+	if h := a.stored(false); h.AtWork() && AttemptStatus(h.Row.Status) == AttemptExpired {
 		m.moveAttempt(a, AttemptRunning)
 	}
 }
 
 func (m *model) result(a *modelAttempt, status api.JobResultStatus) {
 	ends := finalStatuses[status]
-	switch decideDelivery(a.held(false), status) {
+	switch decideDelivery(a.stored(false), status) {
 	case deliverUntaken:
 		m.withdraw(a)
 	case deliverSuperseded:
@@ -136,19 +136,19 @@ func (m *model) result(a *modelAttempt, status api.JobResultStatus) {
 	case deliverBroken:
 		m.moveAttempt(a, ends.attempt)
 		if m.losses(a) < maxLosses {
-			m.moveJob(a.of, JobQueued)
+			m.moveJob(a.job, JobQueued)
 		} else {
-			m.moveJob(a.of, JobLost)
+			m.moveJob(a.job, JobLost)
 		}
 	case deliverNow:
 		m.moveAttempt(a, ends.attempt)
-		m.moveJob(a.of, ends.job)
+		m.moveJob(a.job, ends.job)
 	}
 }
 
 // losses models CountBrokenAttempts.
 func (m *model) losses(a *modelAttempt) (n int) {
-	for _, other := range a.of.attempts {
+	for _, other := range a.job.attempts {
 		if slices.Contains([]AttemptStatus{AttemptExpired, AttemptCancelled, AttemptLost},
 			AttemptStatus(other.attempt.Status)) {
 			n++
@@ -158,15 +158,15 @@ func (m *model) losses(a *modelAttempt) (n int) {
 }
 
 func (m *model) withdraw(a *modelAttempt) {
-	current := a.held(false).current()
+	current := a.stored(false).current()
 	m.moveAttempt(a, AttemptWithdrawn)
 	if current {
-		m.moveJob(a.of, JobQueued)
+		m.moveJob(a.job, JobQueued)
 	}
 }
 
 func (m *model) expire(a *modelAttempt, over bool) {
-	h := a.held(over)
+	h := a.stored(over)
 	switch decision := decideExpiry(h, m.losses(a)); decision {
 	case expiryNothing, expiryLater:
 	case expiryWithdraw:
@@ -180,7 +180,7 @@ func (m *model) expire(a *modelAttempt, over bool) {
 			expiryRequeue: JobQueued, expiryGiveUp: JobLost, expiryEnd: JobLost, expiryAbandon: JobCancelled,
 		}[decision]; moves {
 			m.free(a)
-			m.moveJob(a.of, to)
+			m.moveJob(a.job, to)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func (m *model) cancel(j *modelJob) {
 // replace models a person's decision that the machine is gone, right or wrong.
 func (m *model) replace() {
 	for _, a := range m.attempts {
-		decision := decideLoss(a.held(false))
+		decision := decideLoss(a.stored(false))
 		switch decision {
 		case lossNothing:
 		case lossWithdraw:
@@ -212,7 +212,7 @@ func (m *model) replace() {
 		if to, moves := map[loss]JobStatus{
 			lossRequeue: JobQueued, lossCancel: JobCancelled, lossJob: JobLost,
 		}[decision]; moves {
-			m.moveJob(a.of, to)
+			m.moveJob(a.job, to)
 		}
 	}
 }
@@ -220,8 +220,8 @@ func (m *model) replace() {
 // acquireLock models the lock that an attempt takes before it reads. It then reads the newest kept
 // version, or what it wrote itself last.
 func (m *model) takeLock(a *modelAttempt) {
-	live := m.lock != nil && m.lock.held(false).AtWork()
-	if !a.held(false).AtWork() || live && m.lock != a {
+	live := m.lock != nil && m.lock.stored(false).AtWork()
+	if !a.stored(false).AtWork() || live && m.lock != a {
 		return
 	}
 	m.lock, a.reads = a, true
@@ -262,10 +262,10 @@ func (m *model) deliver(a *modelAttempt, again bool) {
 		newest = &v.row
 	}
 	holder := ""
-	if m.lock != nil && m.lock != a && m.lock.held(false).AtWork() {
+	if m.lock != nil && m.lock != a && m.lock.stored(false).AtWork() {
 		holder = "another"
 	}
-	status, reason := DecideState(a.held(false), api.State{Serial: next.serial}, newest, holder)
+	status, reason := DecideState(a.stored(false), api.State{Serial: next.serial}, newest, holder)
 	if (status == stateKept) != (reason == "") {
 		m.t.Fatalf("a version that is %s has the reason %q", status, reason)
 	}
@@ -274,7 +274,7 @@ func (m *model) deliver(a *modelAttempt, again bool) {
 		m.t.Fatalf("state %d is kept while another attempt has the lock", next.number)
 	}
 	row := store.State{
-		Version: int32(len(m.versions) + 1), Serial: next.serial, JobID: a.of.job.ID, Attempt: a.attempt.Number,
+		Version: int32(len(m.versions) + 1), Serial: next.serial, JobID: a.job.job.ID, Attempt: a.attempt.Number,
 	}
 	m.versions = append(m.versions, modelVersion{next, row, status})
 }
@@ -327,9 +327,9 @@ func (m *model) check() {
 		m.checkJob(j)
 	}
 	// A lock belongs to a current attempt that may be at work, and is released with it.
-	if m.lock != nil && !m.lock.held(false).AtWork() {
+	if m.lock != nil && !m.lock.stored(false).AtWork() {
 		m.t.Fatalf("the lock is held by an attempt that is %s of a job that is %s",
-			m.lock.attempt.Status, m.lock.of.job.Status)
+			m.lock.attempt.Status, m.lock.job.job.Status)
 	}
 	// Each kept version was made from the kept version before it, and has a higher serial.
 	var before *modelVersion
@@ -365,7 +365,7 @@ func (m *model) check() {
 func (m *model) checkJob(j *modelJob) {
 	atWork := 0
 	for _, a := range j.attempts {
-		h := a.held(true)
+		h := a.stored(true)
 		if h.AtWork() {
 			atWork++
 		}

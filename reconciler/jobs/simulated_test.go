@@ -43,7 +43,7 @@ func (s *Simulated) Attempts() int { return len(s.m.attempts) }
 func (s *Simulated) Of(attempt int) (job int, status AttemptStatus) {
 	a := s.m.attempts[attempt]
 	for i, j := range s.m.jobs {
-		if j == a.of {
+		if j == a.job {
 			job = i
 		}
 	}
@@ -54,7 +54,7 @@ func (s *Simulated) Of(attempt int) (job int, status AttemptStatus) {
 // owner refuses the first accept.
 func (s *Simulated) Accept(attempt int, refuse bool) (taken bool) {
 	a := s.m.attempts[attempt]
-	taken = decideAcceptance(a.held(false)) != acceptGone
+	taken = decideAcceptance(a.stored(false)) != acceptGone
 	s.m.accept(a, refuse)
 	return taken && !(refuse && AttemptStatus(a.attempt.Status) == AttemptWithdrawn)
 }

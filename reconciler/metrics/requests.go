@@ -48,8 +48,8 @@ func RouteTemplate(mux *http.ServeMux) func(*http.Request) string {
 // statusWriter records the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
-	status int
-	begun  bool
+	status  int
+	started bool
 }
 
 // Unwrap returns the underlying writer, for http.ResponseController.
@@ -57,15 +57,15 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // WriteHeader records the status.
 func (w *statusWriter) WriteHeader(status int) {
-	if !w.begun && status >= http.StatusOK {
-		w.status, w.begun = status, true
+	if !w.started && status >= http.StatusOK {
+		w.status, w.started = status, true
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write records that the response has started.
 func (w *statusWriter) Write(b []byte) (int, error) {
-	w.begun = true
+	w.started = true
 	return w.ResponseWriter.Write(b)
 }
 

@@ -67,7 +67,7 @@ type Removed struct {
 
 // rule removes one kind of data, at most the given number of rows.
 type rule struct {
-	what   string
+	data   string
 	remove func(ctx context.Context, tx *store.Tx, most int32) (int64, error)
 }
 
@@ -150,7 +150,7 @@ func (r *Cleaner) Run(ctx context.Context, org string) ([]Removed, error) {
 		for {
 			n, err := r.batch(ctx, org, rule)
 			if err != nil {
-				return counted(removed, rule, total), fmt.Errorf("remove old %s of %s: %w", rule.what, org, err)
+				return counted(removed, rule, total), fmt.Errorf("remove old %s of %s: %w", rule.data, org, err)
 			}
 			if total += n; n < int64(r.batchSize) {
 				break
@@ -163,7 +163,7 @@ func (r *Cleaner) Run(ctx context.Context, org string) ([]Removed, error) {
 
 func counted(removed []Removed, rule rule, rows int64) []Removed {
 	if rows > 0 {
-		removed = append(removed, Removed{rule.what, rows})
+		removed = append(removed, Removed{rule.data, rows})
 	}
 	return removed
 }
@@ -189,7 +189,7 @@ func (r *Cleaner) DryRun(ctx context.Context, org string) ([]Removed, error) {
 			for n := int64(r.batchSize); n == int64(r.batchSize); total += n {
 				var err error
 				if n, err = rule.remove(ctx, tx, r.batchSize); err != nil {
-					return fmt.Errorf("find old %s of %s: %w", rule.what, org, err)
+					return fmt.Errorf("find old %s of %s: %w", rule.data, org, err)
 				}
 			}
 			removed = counted(removed, rule, total)

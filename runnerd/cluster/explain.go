@@ -23,13 +23,13 @@ import (
 // ExplainedError explains an error of an API server, or of the connection to it, in one
 // sentence with a remedy. It wraps the original error.
 type ExplainedError struct {
-	words string
-	err   error
+	text string
+	err  error
 }
 
 // Error returns the explanation. It has a bounded length and contains no control
 // characters and no field values.
-func (e *ExplainedError) Error() string { return e.words }
+func (e *ExplainedError) Error() string { return e.text }
 
 // Unwrap returns the original error.
 func (e *ExplainedError) Unwrap() error { return e.err }
@@ -57,7 +57,7 @@ func Explain(err error) error {
 	if words == "" {
 		return err
 	}
-	return &ExplainedError{words: words, err: err}
+	return &ExplainedError{text: words, err: err}
 }
 
 // maxMessage bounds how much of a server's or webhook's own message is shown, in bytes.

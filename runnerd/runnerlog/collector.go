@@ -57,7 +57,7 @@ func (c *Collector) add(at time.Time, level api.LogLineL, text string) {
 	}
 	c.appendLine(api.LogLine{T: at.UTC(), L: level, M: text})
 	for c.size > maxHeld {
-		c.size -= weight(c.lines[0])
+		c.size -= lineSize(c.lines[0])
 		c.lines = c.lines[1:]
 		c.dropped++
 	}
@@ -71,9 +71,9 @@ func (c *Collector) add(at time.Time, level api.LogLineL, text string) {
 func (c *Collector) appendLine(line api.LogLine) {
 	if c.dropped > 0 {
 		mark := droppedMark(line.T, c.dropped)
-		c.lines, c.size, c.dropped = append(c.lines, mark), c.size+weight(mark), 0
+		c.lines, c.size, c.dropped = append(c.lines, mark), c.size+lineSize(mark), 0
 	}
-	c.lines, c.size = append(c.lines, line), c.size+weight(line)
+	c.lines, c.size = append(c.lines, line), c.size+lineSize(line)
 }
 
 // drain removes and returns the collected lines.

@@ -36,9 +36,9 @@ type chunk struct {
 	sealed bool // it was sent once: the control plane may have it, so it no longer changes
 }
 
-// weight returns the size that a line counts for, in bytes: its message,
+// lineSize returns the size that a line counts for, in bytes: its message,
 // plus its time and level.
-func weight(line api.LogLine) int { return len(line.M) + 64 }
+func lineSize(line api.LogLine) int { return len(line.M) + 64 }
 
 // open reads the chunks that an earlier run left. It removes files that it cannot read.
 func open(dir string) *store {
@@ -61,7 +61,7 @@ func open(dir string) *store {
 			continue
 		}
 		for _, line := range c.Lines {
-			c.size += weight(line)
+			c.size += lineSize(line)
 		}
 		s.chunks, s.next = append(s.chunks, c), max(s.next, c.Seq+1)
 	}
@@ -75,11 +75,11 @@ func (s *store) add(lines []api.LogLine) {
 	var changed []*chunk
 	for _, line := range lines {
 		last := s.last()
-		if last == nil || last.sealed || last.size+weight(line) > maxChunk {
+		if last == nil || last.sealed || last.size+lineSize(line) > maxChunk {
 			last = &chunk{NewLogChunk: api.NewLogChunk{Seq: s.number()}}
 			s.chunks = append(s.chunks, last)
 		}
-		last.Lines, last.size = append(last.Lines, line), last.size+weight(line)
+		last.Lines, last.size = append(last.Lines, line), last.size+lineSize(line)
 		if len(changed) == 0 || changed[len(changed)-1] != last {
 			changed = append(changed, last)
 		}
@@ -129,7 +129,7 @@ func (s *store) dropOldest() {
 		}
 		if !c.sealed {
 			mark := droppedMark(c.Lines[0].T, dropped)
-			c.Lines, c.size = append([]api.LogLine{mark}, c.Lines...), c.size+weight(mark)
+			c.Lines, c.size = append([]api.LogLine{mark}, c.Lines...), c.size+lineSize(mark)
 			s.save(c)
 			return
 		}

@@ -305,7 +305,7 @@ func (o order) run() error {
 		}
 	}
 	Configure(Setup{User: o.User})
-	stderr := &announced{to: os.Stderr, left: maxStderr, begun: make(chan struct{})}
+	stderr := &gatedWriter{to: os.Stderr, left: maxStderr, opened: make(chan struct{})}
 	return execretry.Retry(ctx, func() error {
 		return Program{
 			Path: o.Path, Args: append([]string{filepath.Base(o.Path)}, os.Args[1:]...), Env: environ,
@@ -313,7 +313,7 @@ func (o order) run() error {
 			Warn: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
 			announce: func(pid int) {
 				fmt.Fprintln(os.Stderr, pid)
-				close(stderr.begun)
+				close(stderr.opened)
 			},
 		}.Run(ctx)
 	})
@@ -323,17 +323,17 @@ func (o order) run() error {
 // it in memory.
 const maxStderr = 16 << 20
 
-// announced holds back what a program writes until its process id was written.
-type announced struct {
-	to    io.Writer
-	left  int // in bytes
-	begun chan struct{}
+// gatedWriter holds back what a program writes until its process id was written.
+type gatedWriter struct {
+	to     io.Writer
+	left   int           // in bytes
+	opened chan struct{} // closed when it was written
 }
 
 // Write passes on text as long as there is room.
-func (a *announced) Write(text []byte) (int, error) {
-	<-a.begun
-	text = text[:min(len(text), a.left)]
-	a.left -= len(text)
-	return a.to.Write(text)
+func (w *gatedWriter) Write(text []byte) (int, error) {
+	<-w.opened
+	text = text[:min(len(text), w.left)]
+	w.left -= len(text)
+	return w.to.Write(text)
 }

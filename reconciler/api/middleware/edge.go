@@ -93,7 +93,7 @@ func (o Options) caught(w *response, r *http.Request) {
 	log.ErrorContext(r.Context(), "handler panicked", "request", RequestID(r.Context()), "method",
 		r.Method, "path", r.URL.Path,
 		"panic", panicked, "stack", string(debug.Stack()))
-	if w.begun {
+	if w.started {
 		panic(http.ErrAbortHandler)
 	}
 	problem.Write(w, problem.Internal)
@@ -138,7 +138,7 @@ func Unhurried(w http.ResponseWriter) {
 // response records whether its answer has started.
 type response struct {
 	http.ResponseWriter
-	begun bool
+	started bool
 }
 
 // Unwrap returns the underlying writer, for http.ResponseController.
@@ -146,18 +146,18 @@ func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // WriteHeader starts the answer, unless the status is informational.
 func (r *response) WriteHeader(status int) {
-	r.begun = r.begun || status >= http.StatusOK
+	r.started = r.started || status >= http.StatusOK
 	r.ResponseWriter.WriteHeader(status)
 }
 
 // Write starts the answer.
 func (r *response) Write(b []byte) (int, error) {
-	r.begun = true
+	r.started = true
 	return r.ResponseWriter.Write(b)
 }
 
 // FlushError sends the buffered answer.
 func (r *response) FlushError() error {
-	r.begun = true
+	r.started = true
 	return http.NewResponseController(r.ResponseWriter).Flush()
 }
