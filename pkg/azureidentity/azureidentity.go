@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
 // The variables of the identity, as Azure's own libraries name them.
@@ -122,8 +124,11 @@ func readToken(request *http.Request) (string, error) {
 	if err := json.Unmarshal(content, &sent); err != nil {
 		return "", fmt.Errorf("%s answered %s without JSON", request.URL.Host, answer.Status)
 	}
-	if sent.AccessToken == "" {
-		return "", errors.New(strings.TrimSpace(sent.Error + " " + sent.Description))
+	switch reason := netguard.OneLine(sent.Error + " " + sent.Description); {
+	case sent.AccessToken != "":
+		return sent.AccessToken, nil
+	case reason != "":
+		return "", errors.New(reason)
 	}
-	return sent.AccessToken, nil
+	return "", fmt.Errorf("%s answered %s without a token", request.URL.Host, answer.Status)
 }

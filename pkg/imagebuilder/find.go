@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
 // Name identifies a builder.
@@ -63,9 +65,9 @@ var probes = map[Name][][]string{
 func Find(ctx context.Context, environ []string) (Builder, error) {
 	missing := &NotFoundError{}
 	for _, name := range []Name{BuildKit, Buildx, Buildah} {
-		made, err := probe(ctx, name, environ)
+		builder, err := probe(ctx, name, environ)
 		if err == nil {
-			return made, nil
+			return builder, nil
 		}
 		if ctx.Err() != nil {
 			return Builder{}, ctx.Err()
@@ -82,20 +84,20 @@ func probe(ctx context.Context, name Name, environ []string) (Builder, error) {
 	if !found {
 		return Builder{}, errNotInstalled
 	}
-	made := Builder{Name: name, Path: path}
+	builder := Builder{Name: name, Path: path}
 	for _, arguments := range probes[name] {
-		said, err := run(ctx, path, environ, arguments)
+		output, err := run(ctx, path, environ, arguments)
 		if err != nil {
 			return Builder{}, err
 		}
 		if arguments[len(arguments)-1] == "inspect" {
-			if err := checkBuildx(said); err != nil {
+			if err := checkBuildx(output); err != nil {
 				return Builder{}, err
 			}
 		}
-		made.Version = firstLine(said)
+		builder.Version = netguard.OneLine(firstLine(output))
 	}
-	return made, nil
+	return builder, nil
 }
 
 // checkBuildx returns an error if the selected builder of docker buildx cannot build, or cannot write an
@@ -123,7 +125,7 @@ func run(ctx context.Context, path string, environ, arguments []string) (string,
 	output := &limited{}
 	command.Stdout, command.Stderr = output, output
 	if err := command.Run(); err != nil {
-		if last := lastLine(output.text.String()); last != "" {
+		if last := netguard.OneLine(lastLine(output.text.String())); last != "" {
 			return "", errors.New(last)
 		}
 		return "", fmt.Errorf("%s %s: %w", filepath.Base(path), strings.Join(arguments, " "), err)

@@ -153,6 +153,34 @@ func TestAnyText(t *testing.T) {
 	})
 }
 
+// TestPlantedSecrets plants a secret under a sensitive name in texts of several languages, between other lines, and
+// checks that nothing of it is shown and that the other lines stay as they are.
+func TestPlantedSecrets(t *testing.T) {
+	names := rapid.SampledFrom([]string{"password", "DB_PASSWORD", "apiKey", "client_secret", "auth-token", "PGPASSWORD",
+		"app.security.token", "privateKey"})
+	forms := rapid.SampledFrom([]string{
+		"NAME=VALUE", "export NAME=VALUE", "NAME=\"VALUE\"", "NAME='VALUE'", "NAME: VALUE", "NAME: \"VALUE\"", "  NAME: 'VALUE' # why",
+		`{"NAME": "VALUE"}`, `{"a":1,"NAME":"VALUE","b":[2]}`, `{\"NAME\":\"VALUE\"}`, `NAME = "VALUE"`, `NAME := "VALUE"`,
+		`"NAME" => "VALUE"`, `<add name="NAME" value="VALUE"/>`, "docker run -e NAME=VALUE image", "host=db;NAME=VALUE;pool=1",
+		"https://example.com/?NAME=VALUE&x=1", "--NAME=VALUE --verbose",
+		"NAME=VALUE \\", "\tNAME=VALUE\r",
+	})
+	lines := rapid.SliceOfN(rapid.SampledFrom([]string{"", "# a comment", "replicas: 3", "image: nginx:1.27", "[server]",
+		"echo done", "{", "}", "listen 80;", "password policy:", "if x; then"}), 0, 3)
+	const letters = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
+	rapid.Check(t, func(t *rapid.T) {
+		value := "q7" + rapid.StringOfN(rapid.SampledFrom([]rune(letters+"23456789")), 10, 24, -1).Draw(t, "value")
+		setting := strings.ReplaceAll(forms.Draw(t, "form"), "NAME", names.Draw(t, "name"))
+		before := strings.Join(lines.Draw(t, "before"), "\n")
+		after := strings.Join(lines.Draw(t, "after"), "\n")
+		text := before + "\n" + strings.ReplaceAll(setting, "VALUE", value) + "\n" + after
+		got, _ := secret.Redact(text, nil)
+		if want := before + "\n" + strings.ReplaceAll(setting, "VALUE", secret.Hidden) + "\n" + after; got != want {
+			t.Fatalf("%q becomes %q", text, got)
+		}
+	})
+}
+
 func TestPasswords(t *testing.T) {
 	for text, want := range map[string]string{
 		"postgres://u:pw@host/db": "pw", "a://u:p%40ss@h, b://:q@h": "p%40ss p@ss q", "postgres://u:p@ss@host": "p@ss",
