@@ -40,7 +40,7 @@ func pathCovers(outer, inner string) bool {
 	return outer == inner || ok && strings.HasPrefix(inner, start)
 }
 
-// roleGrants returns what a Role or ClusterRole allows.
+// roleGrants returns what a Role or ClusterRole allows. The names of objects begin with =; * is any object.
 func roleGrants(v raw.Value) []grant {
 	var out []grant
 	for _, rule := range oneOrMore(get(v, "rules")) {
@@ -53,12 +53,15 @@ func roleGrants(v raw.Value) []grant {
 		if len(resources) == 0 {
 			continue
 		}
-		names := gather(rule, "resourceNames")
+		// The empty group is the core API, and a star is a name like any other; gather would drop empty texts.
+		groups, _ := texts(get(rule, "apiGroups"))
+		names, _ := texts(get(rule, "resourceNames"))
+		for i := range names {
+			names[i] = "=" + names[i]
+		}
 		if len(names) == 0 {
 			names = []string{"*"}
 		}
-		// The empty group is the core API; gather would drop it.
-		groups, _ := texts(get(rule, "apiGroups"))
 		out = append(out, grant{dims: []dimension{itemsOnly(groups...), itemsOnly(resources...), verbs, itemsOnly(names...),
 			itemsOnly("none")}})
 	}

@@ -16,7 +16,8 @@ func install(t *testing.T, scripts map[string]string) []string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, script := range scripts {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o700); err != nil { //nolint:gosec // a program
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script), 0o700); err != nil { //nolint:gosec // a program
 			t.Fatal(err)
 		}
 	}
@@ -35,15 +36,16 @@ func TestFind(t *testing.T) {
 		want    imagebuilder.Name
 		version string
 	}{
-		"all":     {map[string]string{"buildctl": buildctl, "docker": buildx, "buildah": buildah}, "buildctl", "buildctl 1.2"},
-		"buildx":  {map[string]string{"docker": buildx, "buildah": buildah}, "docker", "buildx 3.4"},
-		"buildah": {map[string]string{"buildah": buildah}, "buildah", "buildah 5.6"},
-		"buildctl without its daemon": {map[string]string{"buildctl": `test "$1" = --version`, "buildah": buildah}, "buildah",
-			"buildah 5.6"},
-		"the builder of docker itself": {map[string]string{"docker": "echo 'Driver:   docker'", "buildah": buildah}, "buildah",
-			"buildah 5.6"},
-		"a broken builder": {map[string]string{"docker": "echo 'Driver: remote'; echo 'Error: no route'", "buildah": buildah},
-			"buildah", "buildah 5.6"},
+		"all": {map[string]string{"buildctl": buildctl, "docker": buildx, "buildah": buildah},
+			imagebuilder.BuildKit, "buildctl 1.2"},
+		"buildx":  {map[string]string{"docker": buildx, "buildah": buildah}, imagebuilder.Buildx, "buildx 3.4"},
+		"buildah": {map[string]string{"buildah": buildah}, imagebuilder.Buildah, "buildah 5.6"},
+		"buildctl without its daemon": {map[string]string{"buildctl": `test "$1" = --version`, "buildah": buildah},
+			imagebuilder.Buildah, "buildah 5.6"},
+		"the builder of docker itself": {map[string]string{"docker": "echo 'Driver:   docker'", "buildah": buildah},
+			imagebuilder.Buildah, "buildah 5.6"},
+		"a broken builder": {map[string]string{"docker": "echo 'Driver: remote'; echo 'Error: no route'",
+			"buildah": buildah}, imagebuilder.Buildah, "buildah 5.6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,8 +61,8 @@ func TestFind(t *testing.T) {
 // TestNotFound checks that the error states why each builder does not work, with a bounded part of what it prints.
 func TestNotFound(t *testing.T) {
 	t.Parallel()
-	long := "i=0; while [ $i -lt 2000 ]; do echo 'line of an output that has no end at all, or so it seems'; i=$((i+1)); done\n"
-	environ := install(t, map[string]string{"buildctl": long + "exit 1", "docker": "echo first >&2; echo last >&2; exit 3"})
+	const long = "i=0; while [ $i -lt 2000 ]; do echo 'a line of an output that does not end'; i=$((i+1)); done\nexit 1"
+	environ := install(t, map[string]string{"buildctl": long, "docker": "echo first >&2; echo last >&2; exit 3"})
 	_, err := imagebuilder.Find(t.Context(), environ)
 	var missing *imagebuilder.NotFoundError
 	if !errors.As(err, &missing) || len(missing.Reasons) != 3 || len(err.Error()) > 1000 {
@@ -74,7 +76,7 @@ func TestNotFound(t *testing.T) {
 	if !strings.Contains(err.Error(), imagebuilder.Remedy) {
 		t.Errorf("no remedy: %v", err)
 	}
-	for name, environ := range map[string][]string{"no PATH": nil, "an empty PATH": {"PATH="}, "a relative one": {"PATH=."}} {
+	for name, environ := range map[string][]string{"no PATH": nil, "an empty PATH": {"PATH="}, "only .": {"PATH=."}} {
 		if _, err := imagebuilder.Find(t.Context(), environ); !errors.As(err, &missing) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -97,7 +99,8 @@ func TestCanceled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := imagebuilder.Find(ctx, install(t, map[string]string{"buildah": "echo 1"})); !errors.Is(err, context.Canceled) {
+	_, err := imagebuilder.Find(ctx, install(t, map[string]string{"buildah": "echo 1"}))
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

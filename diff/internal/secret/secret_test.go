@@ -159,7 +159,8 @@ func TestPlantedSecrets(t *testing.T) {
 	names := rapid.SampledFrom([]string{"password", "DB_PASSWORD", "apiKey", "client_secret", "auth-token", "PGPASSWORD",
 		"app.security.token", "privateKey"})
 	forms := rapid.SampledFrom([]string{
-		"NAME=VALUE", "export NAME=VALUE", "NAME=\"VALUE\"", "NAME='VALUE'", "NAME: VALUE", "NAME: \"VALUE\"", "  NAME: 'VALUE' # why",
+		"NAME=VALUE", "export NAME=VALUE", `NAME="VALUE"`, "NAME='VALUE'", "NAME: VALUE", `NAME: "VALUE"`,
+		"  NAME: 'VALUE' # why",
 		`{"NAME": "VALUE"}`, `{"a":1,"NAME":"VALUE","b":[2]}`, `{\"NAME\":\"VALUE\"}`, `NAME = "VALUE"`, `NAME := "VALUE"`,
 		`"NAME" => "VALUE"`, `<add name="NAME" value="VALUE"/>`, "docker run -e NAME=VALUE image", "host=db;NAME=VALUE;pool=1",
 		"https://example.com/?NAME=VALUE&x=1", "--NAME=VALUE --verbose",
