@@ -13,8 +13,13 @@ import (
 	"fmt"
 )
 
-// minRSA is the minimum size of an RSA key, in bits.
-const minRSA = 2048
+// minRSA and minECDSA are the minimum sizes of keys, in bits, and maxBits is the maximum. A signature comes with a
+// key, and a large one takes long to use.
+const (
+	minRSA   = 2048
+	maxBits  = 16384
+	minECDSA = 256
+)
 
 // PublicKey verifies signatures.
 type PublicKey struct{ key crypto.PublicKey }
@@ -38,15 +43,24 @@ func parsePublicKey(der []byte) (PublicKey, error) {
 
 func newPublicKey(key crypto.PublicKey) (PublicKey, error) {
 	switch k := key.(type) {
-	case *ecdsa.PublicKey, ed25519.PublicKey:
+	case ed25519.PublicKey:
 		return PublicKey{key}, nil
+	case *ecdsa.PublicKey:
+		return PublicKey{key}, checkSize(k.Curve.Params().BitSize, minECDSA, maxBits)
 	case *rsa.PublicKey:
-		if k.N.BitLen() < minRSA {
-			return PublicKey{}, fmt.Errorf("it has %d bits, and needs at least %d", k.N.BitLen(), minRSA)
-		}
-		return PublicKey{key}, nil
+		return PublicKey{key}, checkSize(k.N.BitLen(), minRSA, maxBits)
 	}
 	return PublicKey{}, fmt.Errorf("keys of type %T are not supported; use ECDSA, Ed25519 or RSA", key)
+}
+
+func checkSize(bits, fewest, most int) error {
+	switch {
+	case bits < fewest:
+		return fmt.Errorf("it has %d bits, and needs at least %d", bits, fewest)
+	case bits > most:
+		return fmt.Errorf("it has %d bits, and at most %d are supported", bits, most)
+	}
+	return nil
 }
 
 // Verify reports whether the key made a signature of a message. ECDSA signs the SHA-256, or the hash as long as its

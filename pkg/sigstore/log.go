@@ -17,39 +17,41 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// maxProof bounds the hashes of a proof: a tree of 2^63 entries has no more.
-const maxProof = 64
+// maxProof bounds the hashes of a proof: a tree of 2^63 entries has no more. maxCheckpoint bounds the bytes of a
+// checkpoint with its signatures, and maxCosigners these, each of which is tried.
+const (
+	maxProof      = 64
+	maxCheckpoint = 16 << 10
+	maxCosigners  = 50
+)
 
-// verifyEntry verifies that a log of the root has an entry about a signature, and returns when the log promised it. A
-// proof without a promise has no time.
-func (r *TrustRoot) verifyEntry(e Entry, s Signature, leaf *x509.Certificate) (time.Time, error) {
+// verifyEntry verifies that a log of the root has an entry about a signature, and returns the log and when it promised
+// the entry. A proof without a promise has no time.
+func (r *TrustRoot) verifyEntry(e Entry, s Signature, leaf *x509.Certificate) (at time.Time, log logKey, err error) {
 	log, known := r.logs[string(e.Log.KeyID)]
 	if !known {
-		return time.Time{}, errors.New("its entry is of a transparency log that the trust root does not name, or whose " +
+		return at, log, errors.New("its entry is of a transparency log that the trust root does not name, or whose " +
 			"key is of a kind that is not supported")
 	}
 	if !isAbout(e.Body, s, leaf) {
-		return time.Time{}, errors.New("its entry of the transparency log is of another signature")
+		return at, log, errors.New("its entry of the transparency log is of another signature")
 	}
-	at := time.Time{}
 	if e.Promise != nil {
 		if !log.key.Verify(e.promised(), e.Promise.Signature) {
-			return at, errors.New("the transparency log did not sign the promise of its entry")
+			return at, log, errors.New("the transparency log did not sign the promise of its entry")
 		}
-		if at = time.Unix(int64(e.IntegratedTime), 0); !log.valid.has(at) {
-			return at, errors.New("the trust root did not name the transparency log at the time of its entry")
-		}
+		at = time.Unix(int64(e.IntegratedTime), 0)
 	}
 	proven := e.Proof != nil && e.Proof.Checkpoint != nil
 	if proven {
 		if err := e.Proof.verify(e.Body, log.key); err != nil {
-			return at, err
+			return at, log, err
 		}
 	}
 	if e.Promise == nil && !proven {
-		return at, errors.New("its entry has neither a promise nor a proof of the transparency log")
+		return at, log, errors.New("its entry has neither a promise nor a proof of the transparency log")
 	}
-	return at, nil
+	return at, log, nil
 }
 
 // promised returns what the log signs to promise an entry: JSON with sorted keys.
@@ -94,7 +96,7 @@ func readCheckpoint(note string, log PublicKey) (size int64, root []byte, err er
 	text += "\n"
 	lines := strings.Split(text, "\n")
 	const fewest = 4 // the name of the log, the size, the root, and nothing after the last newline
-	if !found || len(lines) < fewest {
+	if !found || len(lines) < fewest || len(note) > maxCheckpoint || strings.Count(signatures, "\n") > maxCosigners {
 		return 0, nil, refused
 	}
 	for line := range strings.Lines(signatures) {

@@ -119,6 +119,9 @@ func authorities(of string, files []authorityFile) ([]authority, error) {
 	}
 	var made []authority
 	for i, file := range files {
+		if file.ValidFor.Start.IsZero() {
+			return nil, fmt.Errorf("%s[%d] of the trust root has no validFor.start", of, i)
+		}
 		a := authority{valid: file.ValidFor}
 		for _, raw := range file.Chain.Certificates[:min(len(file.Chain.Certificates), maxServices)] {
 			certificate, err := x509.ParseCertificate(raw.RawBytes)
@@ -145,6 +148,9 @@ func logKeys(of string, files []logFile) (map[string]logKey, error) {
 	for i, file := range files {
 		if len(file.ID.KeyID) == 0 || len(file.PublicKey.RawBytes) == 0 {
 			return nil, fmt.Errorf("%s[%d] of the trust root has no key or no id", of, i)
+		}
+		if file.PublicKey.ValidFor.Start.IsZero() {
+			return nil, fmt.Errorf("%s[%d] of the trust root has no validFor.start", of, i)
 		}
 		if _, twice := made[string(file.ID.KeyID)]; twice {
 			return nil, fmt.Errorf("%s[%d] of the trust root has the id of another log", of, i)

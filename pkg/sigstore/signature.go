@@ -1,12 +1,17 @@
 package sigstore
 
 import (
+	"cmp"
 	"crypto/x509"
 	"encoding/asn1"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
+
+	"golang.org/x/crypto/cryptobyte"
+	cryptobyteasn1 "golang.org/x/crypto/cryptobyte/asn1"
 )
 
 // maxEntries bounds the entries and the timestamps of a signature.
@@ -64,6 +69,9 @@ func (r *TrustRoot) Verify(s Signature, identities []Identity) (int, error) {
 	if err != nil {
 		return -1, err
 	}
+	if leaf.IsCA || !slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageCodeSigning) {
+		return -1, errors.New("its certificate is not for signing code")
+	}
 	if r.loggedCertificates {
 		if err := r.verifyCertificateLog(leaf, chain); err != nil {
 			return -1, err
@@ -81,17 +89,20 @@ func (r *TrustRoot) Verify(s Signature, identities []Identity) (int, error) {
 	return -1, fmt.Errorf("%.300q of issuer %.300q made it, which is no authority of verification", subject, issuer)
 }
 
-// times returns the proven times at which a signature existed. It requires an entry of the log if the root names one.
+// times returns the proven times at which a signature existed. It requires an entry of the log if the root names one,
+// and that each log was trusted at each of the times.
 func (r *TrustRoot) times(s Signature, leaf *x509.Certificate) ([]time.Time, error) {
 	if len(s.Material.Entries) > maxEntries || len(s.Material.Timestamps.RFC3161) > maxEntries {
 		return nil, fmt.Errorf("it has more than %d entries of logs or timestamps", maxEntries)
 	}
 	var times []time.Time
+	var trusted []period
 	for _, e := range s.Material.Entries {
-		at, err := r.verifyEntry(e, s, leaf)
+		at, log, err := r.verifyEntry(e, s, leaf)
 		if err != nil {
 			return nil, err
 		}
+		trusted = append(trusted, log.valid)
 		if !at.IsZero() {
 			times = append(times, at)
 		}
@@ -109,51 +120,63 @@ func (r *TrustRoot) times(s Signature, leaf *x509.Certificate) ([]time.Time, err
 	if len(times) == 0 {
 		return nil, errors.New("nothing proves when it was made: it has neither a promise of the log nor a timestamp")
 	}
+	for _, at := range times {
+		if slices.ContainsFunc(trusted, func(p period) bool { return !p.has(at) }) {
+			return nil, errors.New("the trust root did not name the transparency log at the time of its entry")
+		}
+	}
 	return times, nil
 }
 
-// chain returns the chain of a certificate that was valid at one of the proven times.
-func (r *TrustRoot) chain(leaf *x509.Certificate, times []time.Time) ([]*x509.Certificate, error) {
-	var first error
+// chain returns the chain of a certificate that was valid at all of the proven times.
+func (r *TrustRoot) chain(leaf *x509.Certificate, times []time.Time) (chain []*x509.Certificate, err error) {
 	for _, at := range times {
 		if at.Before(leaf.NotBefore) || at.After(leaf.NotAfter) {
-			first = fmt.Errorf("it was made %s, and its certificate was valid from %s to %s", at.UTC().Format(time.RFC3339),
-				leaf.NotBefore.UTC().Format(time.RFC3339), leaf.NotAfter.UTC().Format(time.RFC3339))
-			continue
+			return nil, fmt.Errorf("it was made %s, and its certificate was valid from %s to %s",
+				at.UTC().Format(time.RFC3339), leaf.NotBefore.UTC().Format(time.RFC3339),
+				leaf.NotAfter.UTC().Format(time.RFC3339))
 		}
-		for _, a := range r.authorities {
-			if !a.valid.has(at) {
-				continue
-			}
-			if chain, err := a.verifyChain(leaf, at, x509.ExtKeyUsageCodeSigning); err == nil {
-				return chain, nil
-			}
+		if chain, err = r.chainAt(leaf, at); err != nil {
+			return nil, err
 		}
 	}
-	if first != nil {
-		return nil, first
+	return chain, nil
+}
+
+// chainAt returns the chain of a certificate that an authority of the root issued, at a time at which both counted.
+func (r *TrustRoot) chainAt(leaf *x509.Certificate, at time.Time) ([]*x509.Certificate, error) {
+	for _, a := range r.authorities {
+		if !a.valid.has(at) {
+			continue
+		}
+		if chain, err := a.verifyChain(leaf, at, x509.ExtKeyUsageCodeSigning); err == nil {
+			return chain, nil
+		}
 	}
 	return nil, errors.New("no authority of the trust root issued its certificate")
 }
 
-// The extensions in which Fulcio states the issuer of the identity: as a DER text, and before that as bare bytes.
+// The extensions in which Fulcio states the issuer of the identity: as a DER text, and before that as bare bytes. The
+// identity is among the alternative names of the subject.
 var (
 	extensionIssuer    = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 8}
 	extensionOldIssuer = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 1}
+	extensionNames     = asn1.ObjectIdentifier{2, 5, 29, 17}
+)
+
+// The tags of alternative names.
+const (
+	nameEmail = 1
+	nameURI   = 6
 )
 
 // identityOf returns the issuer and the subject that a certificate is for.
 func identityOf(leaf *x509.Certificate) (issuer, subject string, err error) {
-	names := append([]string{}, leaf.EmailAddresses...)
-	for _, uri := range leaf.URIs {
-		names = append(names, uri.String())
-	}
-	if len(names) != 1 {
-		return "", "", fmt.Errorf("its certificate names %d identities, not one e-mail address or URI", len(names))
-	}
 	old := ""
 	for _, e := range leaf.Extensions {
 		switch {
+		case e.Id.Equal(extensionNames):
+			subject = onlyName(e.Value)
 		case e.Id.Equal(extensionOldIssuer):
 			old = string(e.Value)
 		case e.Id.Equal(extensionIssuer):
@@ -162,8 +185,24 @@ func identityOf(leaf *x509.Certificate) (issuer, subject string, err error) {
 			}
 		}
 	}
-	if issuer == "" {
-		issuer = old
+	switch {
+	case subject == "":
+		return "", "", errors.New("its certificate does not name exactly one identity, an e-mail address or a URI")
+	case issuer != "" && old != "" && issuer != old:
+		return "", "", errors.New("its certificate names two issuers")
 	}
-	return issuer, names[0], nil
+	return cmp.Or(issuer, old), subject, nil
+}
+
+// onlyName returns the name in the extension with the names of a certificate if it is an e-mail address or a URI, and
+// the only one. It returns the text of the certificate: a parsed URI can differ from it, and be that of another branch.
+func onlyName(extension []byte) string {
+	input, names, name := cryptobyte.String(extension), cryptobyte.String(nil), cryptobyte.String(nil)
+	var tag cryptobyteasn1.Tag
+	if !input.ReadASN1(&names, cryptobyteasn1.SEQUENCE) || !input.Empty() || !names.ReadAnyASN1(&name, &tag) ||
+		!names.Empty() || tag != cryptobyteasn1.Tag(nameEmail).ContextSpecific() &&
+		tag != cryptobyteasn1.Tag(nameURI).ContextSpecific() {
+		return ""
+	}
+	return string(name)
 }

@@ -156,6 +156,8 @@ type Claim struct {
 	WithoutCertificateLog bool
 	// About is what the entry is about instead of the message.
 	About []byte
+	// Change changes the certificate before it is issued.
+	Change func(template *x509.Certificate)
 }
 
 // Signed is a signature with its proof. Tests change what they need.
@@ -197,6 +199,9 @@ func (i *Instance) signer(c Claim) issued {
 		template.URIs = []*url.URL{uri}
 	} else {
 		template.EmailAddresses = []string{c.Subject}
+	}
+	if c.Change != nil {
+		c.Change(&template)
 	}
 	signer := issued{key: i.newKey()}
 	i.certify(&template, &signer, i.intermediate)
