@@ -66,8 +66,7 @@ var allowedInTests = map[string]map[string]string{
 // layers. An empty path is the program itself.
 var layers = map[string][][]string{
 	"reconciler": {
-		{"credentialscope", "installstack", "metrics", "queue", "refusal", "registry", "store/storetest/scratch",
-			"timing", "token"},
+		{"credentialscope", "installstack", "metrics", "queue", "refusal", "registry", "timing", "token"},
 		{"cloudidentity", "installstack/azure", "installstack/cloudformation", "installstack/gcp",
 			"installstack/stacktest", "store", "store/storetest/postgres"},
 		{"cloudclaim"},

@@ -19,7 +19,13 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+
+	"github.com/nuon-toolkit/nuon/pkg/scratch"
 )
+
+// space is the number of bytes that must be free in memory for the test programs and what they write,
+// which then need no disk.
+const space = 8 << 30
 
 func main() {
 	code, err := run(os.Args[1:])
@@ -56,6 +62,14 @@ func run(args []string) (code int, err error) {
 		left = append(left, "the race detector: it needs a C compiler, and -race")
 	} else if commands, err = parts(command, packages, *race == "all"); err != nil {
 		return 1, err
+	}
+	dir, err := scratch.Dir("nuon-", space)
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	for _, cmd := range commands {
+		cmd.Env = append(cmd.Environ(), "TMPDIR="+dir)
 	}
 	r := newReport(os.Stdout)
 	code, err = runAll(commands, r)

@@ -23,9 +23,13 @@ import (
 	"syscall"
 
 	"github.com/nuon-toolkit/nuon/examples/internal/kubernetes"
+	"github.com/nuon-toolkit/nuon/pkg/scratch"
 )
 
 const envKubeconfig, envProgram, envNone = "NUON_TEST_KUBECONFIG", "NUON_CLUSTER", "NUON_TEST_NO_CLUSTER"
+
+// space is the number of bytes that must be free in memory for the objects of all tests.
+const space = 2 << 30
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -47,7 +51,7 @@ func run(ctx context.Context, args []string) (code int, err error) {
 	}
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "KUBECONFIG=") })
 	if os.Getenv(envKubeconfig) == "" && os.Getenv(envNone) == "" {
-		dir, err := os.MkdirTemp("", "nuon-kubernetes-")
+		dir, err := scratch.Dir("nuon-kubernetes-", space)
 		if err != nil {
 			return 1, fmt.Errorf("make a place for the cluster: %w", err)
 		}

@@ -16,13 +16,17 @@ import (
 	"syscall"
 
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
-	"github.com/nuon-toolkit/nuon/reconciler/store/storetest/scratch"
+	"github.com/nuon-toolkit/nuon/pkg/scratch"
 )
 
 // settings are for a server whose data is worthless after the run: it never waits for a disk, and
 // its log stays small because it may be in memory.
 var settings = map[string]string{"fsync": "off", "full_page_writes": "off", "max_connections": "300",
 	"max_wal_size": "256MB"}
+
+// space is the number of bytes that must be free in memory. A test run has dozens of databases of
+// ten megabytes each at a time, and its write-ahead log.
+const space = 2 << 30
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -64,7 +68,7 @@ func run(ctx context.Context, args []string) (code int, err error) {
 
 // start starts the server in a new directory, which the caller must remove.
 func start(ctx context.Context) (cluster *pgcluster.Cluster, dir string, err error) {
-	if dir, err = scratch.Dir("nuon-pg-"); err != nil {
+	if dir, err = scratch.Dir("nuon-pg-", space); err != nil {
 		return nil, "", err
 	}
 	cluster, err = pgcluster.Start(ctx, pgcluster.Options{
