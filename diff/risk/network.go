@@ -370,10 +370,10 @@ func networkPolicyWidens(before, after raw.Value) bool {
 	return false
 }
 
-// isolates reports whether a policy applies to a direction. Without policyTypes it applies to
+// isolates reports whether a policy applies to a direction. Without policyTypes, or with none, it applies to
 // ingress, and to egress if it has egress rules.
 func isolates(v raw.Value, name, list string) bool {
-	if types := get(v, "spec", "policyTypes"); !types.IsNull() {
+	if types := get(v, "spec", "policyTypes"); len(oneOrMore(types)) > 0 {
 		return textSetOf(types)[name]
 	}
 	return name == "Ingress" || get(v, "spec", list).Len() > 0
