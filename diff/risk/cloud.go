@@ -46,66 +46,82 @@ func googlePublic(before, after raw.Value) bool {
 	return false
 }
 
+// azureBlock is what one block of permissions of a role allows: its actions without those left out.
+type azureBlock struct {
+	actions, leftOut []string
+	// exact and exactOut hold the same texts, and patterns those of the actions that match others.
+	exact, exactOut map[string]bool
+	patterns        []string
+}
+
 // azureRoleWidens reports whether a role allows more than before. It compares actions (minus
 // not_actions), for data and for management, in the role's scopes.
 // https://learn.microsoft.com/azure/role-based-access-control/role-definitions
 func azureRoleWidens(before, after raw.Value) bool {
-	measures := []comparator{globs, {covers: azureScopeCovers}}
+	budget := maxCompared
+	had, has := gather(before, "assignable_scopes", "scope"), gather(after, "assignable_scopes", "scope")
+	moreScopes := slices.ContainsFunc(has, func(scope string) bool {
+		return !slices.ContainsFunc(had, func(outer string) bool {
+			return spendBudget(&budget, scope, outer) && azureScopeCovers(outer, scope)
+		})
+	})
 	for _, data := range []string{"", "data_"} {
-		allow, deny := data+"actions", "not_"+data+"actions"
-		if !covered(measures, azureGrants(after, allow), azureGrants(before, allow)) {
-			return true
-		}
-		// An action in not_actions is not denied, only not allowed. It counts only where the role
-		// has an action that would otherwise include it.
-		var around []string
-		for _, g := range azureGrants(after, allow) {
-			around = append(around, g.dims[0].items...)
-		}
-		if !covered(measures[:1], overlapping(azureLeftOut(before, deny), around), azureLeftOut(after, deny)) {
-			return true
+		allowed := azureBlocks(before, data)
+		for _, block := range azureBlocks(after, data) {
+			for _, action := range block.actions {
+				if moreScopes || !slices.ContainsFunc(allowed, func(outer azureBlock) bool {
+					return outer.covers(action, block, &budget)
+				}) {
+					return true
+				}
+			}
 		}
 	}
 	return false
 }
 
-func azureGrants(role raw.Value, key string) []grant {
-	scopes := gather(role, "assignable_scopes", "scope")
-	return each(get(role, "permissions"), func(p raw.Value) (grant, bool) {
-		return grant{dims: []dimension{itemsOnly(lower(gather(p, key))...), itemsOnly(scopes...)}}, true
-	})
+// azureBlocks returns the blocks of permissions of a role, without actions that their own block leaves out.
+func azureBlocks(role raw.Value, data string) []azureBlock {
+	var blocks []azureBlock
+	for _, p := range oneOrMore(get(role, "permissions")) {
+		b := azureBlock{leftOut: lower(gather(p, "not_"+data+"actions")), exact: map[string]bool{},
+			exactOut: map[string]bool{}}
+		for _, out := range b.leftOut {
+			b.exactOut[out] = true
+		}
+		for _, action := range lower(gather(p, data+"actions")) {
+			if b.exactOut[action] || b.exactOut["*"] {
+				continue
+			}
+			b.actions, b.exact[action] = append(b.actions, action), true
+			if strings.Contains(action, "*") {
+				b.patterns = append(b.patterns, action)
+			}
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks
 }
 
-func azureLeftOut(role raw.Value, key string) []grant {
-	return each(get(role, "permissions"), func(p raw.Value) (grant, bool) {
-		return grant{dims: []dimension{itemsOnly(lower(gather(p, key))...)}}, true
-	})
-}
-
-// overlapping returns the grants that overlap with a list of patterns. Grants that are too large to
-// compare count as overlapping.
-func overlapping(grants []grant, patterns []string) []grant {
-	known := newCoverage([]comparator{globs}, []grant{{dims: []dimension{itemsOnly(patterns...)}}})
-	exact, loose := known.shapes[0][0].exact, known.shapes[0][0].loose
-	meets := func(item string) bool {
-		if exact[item] || exact["*"] {
+// covers reports whether a block allows an action of another block, except what both leave out. An action in
+// not_actions is not denied, only not allowed by its block.
+func (b azureBlock) covers(action string, other azureBlock, budget *int) bool {
+	if !b.exact[action] && !slices.ContainsFunc(b.patterns, func(pattern string) bool {
+		return spendBudget(budget, pattern, action) && globCovers(pattern, action)
+	}) {
+		return false
+	}
+	return !slices.ContainsFunc(b.leftOut, func(out string) bool {
+		switch {
+		case other.exactOut[out], !strings.Contains(out+action, "*") && out != action:
+			return false
+		case !spendBudget(budget, out, action):
 			return true
 		}
-		others := loose
-		if item == "*" || isPattern(item) {
-			others = patterns
-		}
-		return slices.ContainsFunc(others, func(p string) bool {
-			return !spendBudget(&known.budget, p, item) || globsMeet(item, p)
+		return globsMeet(out, action) && !slices.ContainsFunc(other.leftOut, func(also string) bool {
+			return spendBudget(budget, also, out) && globCovers(also, out)
 		})
-	}
-	var out []grant
-	for _, g := range grants {
-		if slices.ContainsFunc(g.dims[0].items, meets) {
-			out = append(out, g)
-		}
-	}
-	return out
+	})
 }
 
 func azureScopeCovers(outer, inner string) bool {
