@@ -77,30 +77,34 @@ func (r *reader) named(v raw.Value) {
 	}
 }
 
-// visit reads all mappings. It skips whole objects inside a custom resource,
-// which are created elsewhere.
+// visit reads all mappings.
 func (r *reader) visit(v raw.Value, depth int) {
 	if depth == 0 {
 		return
 	}
 	for i := range v.Len() {
-		r.visit(v.At(i), depth-1)
+		if !r.isNested(v.At(i)) {
+			r.visit(v.At(i), depth-1)
+		}
 	}
 	for _, k := range v.Keys() {
 		child, _ := v.Get(k)
 		switch {
-		case k == "status" || k == "metadata":
+		case k == "status" || k == "metadata" || r.isNested(child):
 			continue
 		case child.IsObject() || child.IsList():
-			if depth < maxDepth && text(get(child, "apiVersion")) != "" && get(child, "metadata").IsObject() {
-				continue
-			}
 			r.mapping(k, v, child)
 			r.visit(child, depth-1)
 		default:
 			r.leaf(k, v, text(child))
 		}
 	}
+}
+
+// isNested reports whether a value is a whole object inside a custom resource, which is created
+// elsewhere.
+func (r *reader) isNested(v raw.Value) bool {
+	return r.object.Custom && text(get(v, "apiVersion")) != "" && get(v, "metadata").IsObject()
 }
 
 // leaf reads a reference that consists only of a name.
