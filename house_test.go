@@ -89,7 +89,7 @@ var layers = map[string][][]string{
 			"timing", "values"},
 		{"cloud/aws", "cloud/gcp", "fault", "grant", "process", "runnerlog", "secretstore/aws", "secretstore/rest",
 			"subprocess/childtest", "tfbinary", "values/valuestest"},
-		{"cloud", "jobrole", "secretstore/azure", "secretstore/gcp"},
+		{"cloud", "jobpod", "jobrole", "secretstore/azure", "secretstore/gcp"},
 		{"job", "kind/terraform/providertest", "tfbinary/find", "tfbinary/tofutest"},
 		// What runs in runnerd itself (runner), and what runs in its job processes (the others).
 		{"cluster", "helmsdk/source", "runner", "state", "transfer"},

@@ -1,5 +1,5 @@
 // Command runnerd is the runner: it leases jobs from the control plane, runs each in a separate
-// process on this machine, and delivers their results. `runnerd run` is the daemon;
+// process on this machine or in a pod of a cluster, and delivers their results. `runnerd run` is the daemon;
 // `runnerd job` is the process that it starts for one job.
 package main
 
@@ -56,7 +56,7 @@ func newRoot() *cobra.Command {
 	root.SetVersionTemplate("runnerd {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newRun(), newCheck(), newStatus(), newPause(), newResume(), newGrants(), newAudit(),
-		newUninstall(), newSecrets(), newJob())
+		newConfirmEnded(), newUninstall(), newSecrets(), newJob())
 	root.AddCommand(newDiff(), newRender())
 	return root
 }
@@ -101,6 +101,10 @@ Variables:
                             runner logs in to a registry of AWS, Google Cloud or
                             Azure with its own identity there
   NUON_REGISTRY_PLAIN_HTTP  1 for a registry without TLS
+  NUON_RUNNER_IMAGE         the image of the pods of jobs, where the runner file runs
+                            them in a cluster and names none; that of this runner
+  NUON_RUNNER_NODE          the node that this runner runs on, for a volume that
+                            only one node can mount
   NUON_CHARTS_PRIVATE       1 on a build runner that may fetch charts from private
                             networks, and from this machine
   NUON_MODULES_PRIVATE      on a build runner, the hosts of Terraform modules that it

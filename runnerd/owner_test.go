@@ -56,7 +56,7 @@ func TestOwnerCommands(t *testing.T) {
 		!strings.Contains(err.Error(), "name the directory") {
 		t.Errorf("pause of nothing: %q, %v", said, err)
 	}
-	for _, name := range []string{"audit.log", "grants.json"} {
+	for _, name := range []string{"audit/audit.log", "grants/grants.json"} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, info, err)

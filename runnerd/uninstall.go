@@ -90,7 +90,7 @@ func (u uninstallation) run(out io.Writer) error {
 	if _, err := io.WriteString(out, afterwards); err != nil || u.yes {
 		return err
 	}
-	_, err = fmt.Fprintln(out, "\nNothing was deleted. Keep copies of audit.log and audit-*.log if you need them, and "+
+	_, err = fmt.Fprintln(out, "\nNothing was deleted. Keep a copy of audit/ if you need it, and "+
 		"run it again with --yes.")
 	return err
 }

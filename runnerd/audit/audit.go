@@ -61,6 +61,8 @@ const (
 	DebugRefused  = "debug command refused"
 	DebugStarted  = "debug command started"
 	DebugEnded    = "debug command ended"
+
+	EndConfirmed = "end of a job confirmed"
 )
 
 // maxField and maxReason bound the texts of an event, so that a line is written at once.
@@ -72,7 +74,10 @@ const (
 // lockTimeout bounds the wait for another process that appends.
 const lockTimeout = 10 * time.Second
 
-func file(dir string) string { return filepath.Join(dir, "audit.log") }
+// logDir returns the directory of the log in a runner's directory. Pods of jobs mount it.
+func logDir(dir string) string { return filepath.Join(dir, "audit") }
+
+func file(dir string) string { return filepath.Join(logDir(dir), "audit.log") }
 
 // errFull is returned for what must not be done without a line in the log.
 var errFull = fmt.Errorf("the day has more than %d such events; try again tomorrow", perRequest)
@@ -93,6 +98,9 @@ func Append(dir string, e Event) error {
 func appendEvent(dir string, e Event, now time.Time) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
 	defer cancel()
+	if err := os.MkdirAll(logDir(dir), 0o700); err != nil {
+		return err
+	}
 	release, err := filelock.Wait(ctx, file(dir)+".lock", nil)
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ type dropped struct {
 	Counts map[string]map[string]int `json:"counts"`
 }
 
-func droppedFile(dir string) string { return filepath.Join(dir, "audit.dropped.json") }
+func droppedFile(dir string) string { return filepath.Join(logDir(dir), "audit.dropped.json") }
 
 func readDropped(dir string) (dropped, error) {
 	var d dropped
@@ -144,12 +144,12 @@ func endDay(dir string, now time.Time) error {
 			return err
 		}
 	}
-	name := filepath.Join(dir, dayPrefix+day+daySuffix)
+	name := filepath.Join(logDir(dir), dayPrefix+day+daySuffix)
 	for n := 1; ; n++ { // a clock that was set back leaves a file of the same day
 		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 			break
 		}
-		name = filepath.Join(dir, fmt.Sprintf("%s%s.next%d%s", dayPrefix, day, n, daySuffix))
+		name = filepath.Join(logDir(dir), fmt.Sprintf("%s%s.next%d%s", dayPrefix, day, n, daySuffix))
 	}
 	if err := os.Rename(file(dir), name); err != nil {
 		return err
@@ -162,7 +162,7 @@ func endDay(dir string, now time.Time) error {
 
 // days returns the files of earlier days by their names, the oldest first.
 func days(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := os.ReadDir(logDir(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func deleteOld(dir string, now time.Time) error {
 	names, err := days(dir)
 	for _, name := range names {
 		if isBefore(name, now.AddDate(0, 0, -keepDays)) {
-			err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+			err = errors.Join(err, os.Remove(filepath.Join(logDir(dir), name)))
 		}
 	}
 	return err
@@ -194,12 +194,13 @@ func deleteOld(dir string, now time.Time) error {
 func files(dir string, since time.Time) ([]string, error) {
 	names, err := days(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		err = nil
 	}
-	found := []string{file(dir) + ".1"} // of an earlier release of runnerd
+	old := filepath.Join(dir, "audit.log") // of an earlier release of runnerd
+	found := []string{old + ".1", old}
 	for _, name := range names {
 		if !isBefore(name, since) {
-			found = append(found, filepath.Join(dir, name))
+			found = append(found, filepath.Join(logDir(dir), name))
 		}
 	}
 	return append(found, file(dir)), err

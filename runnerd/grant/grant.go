@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,7 +36,8 @@ const MaxDuration = 7 * 24 * time.Hour
 // maxGrants bounds the number of grants.
 const maxGrants = 1000
 
-func file(dir string) string { return filepath.Join(dir, "grants.json") }
+// file returns the file with the grants. Pods of jobs mount its directory, so that they see a file that was replaced.
+func file(dir string) string { return filepath.Join(dir, "grants", "grants.json") }
 
 // List returns the grants in a runner's directory, also those that have ended.
 func List(dir string) ([]Grant, error) {
@@ -80,6 +82,9 @@ func Remove(ctx context.Context, dir, role, by string, now time.Time) error {
 
 // change changes the grants, after it recorded the event.
 func change(ctx context.Context, dir string, event audit.Event, by func([]Grant) ([]Grant, error)) error {
+	if err := os.MkdirAll(filepath.Dir(file(dir)), 0o700); err != nil {
+		return fmt.Errorf("change the grants: %w", err)
+	}
 	release, err := filelock.Wait(ctx, file(dir)+".lock", nil)
 	if err != nil {
 		return fmt.Errorf("change the grants: %w", err)

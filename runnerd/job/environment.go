@@ -69,21 +69,19 @@ type environment struct {
 	registryUsername string
 	registryPassword seal.Secret
 	plainHTTP        bool
+	inPod            bool
 }
 
 // readEnvironment reads the variables and the secrets.
 func readEnvironment() (environment, error) {
 	env := environment{
 		url: os.Getenv(VarURL), dir: os.Getenv(VarDir), root: os.Getenv(VarRoot), lock: os.Getenv(VarLock),
-		cgroup:     os.Getenv(VarCgroup),
-		user:       os.Getenv(VarUser),
-		keyFile:    os.Getenv(VarKeyFile),
-		kubeConfig: os.Getenv(VarKubeConfig),
-		registry:   os.Getenv(VarRegistry),
-		plainHTTP:  os.Getenv(VarRegistryPlainHTTP) == "1",
+		cgroup:  os.Getenv(VarCgroup),
+		user:    os.Getenv(VarUser),
+		keyFile: os.Getenv(VarKeyFile),
 	}
-	number := os.Getenv(VarSecrets)
-	if env.url == "" || env.dir == "" || number == "" {
+	from := os.Getenv(VarSecrets)
+	if env.url == "" || env.dir == "" || from == "" {
 		return env, fmt.Errorf("%s, %s and %s must be set; this command is started by runnerd run, not by hand",
 			VarURL, VarDir, VarSecrets)
 	}
@@ -93,14 +91,30 @@ func readEnvironment() (environment, error) {
 	if env.root == "" {
 		env.root = filepath.Dir(filepath.Dir(env.dir))
 	}
-	secrets, err := readSecrets(number)
+	secrets, err := readSecrets(from)
 	if err == nil && secrets.Token == "" {
 		err = errors.New("runnerd handed over no attempt token; this is a bug in nuon; report it")
 	}
+	// The job process of a pod gets these with its secrets.
+	env.kubeConfig = os.Getenv(VarKubeConfig)
+	env.inPod = filepath.IsAbs(from)
+	env.registry, env.plainHTTP = os.Getenv(VarRegistry), os.Getenv(VarRegistryPlainHTTP) == "1"
 	env.token = seal.NewSecret([]byte(secrets.Token))
 	env.registryUsername = secrets.RegistryUsername
 	env.registryPassword = seal.NewSecret([]byte(secrets.RegistryPassword))
 	return env, err
+}
+
+// loadKey reads the install key. In a pod it is mounted from a Secret, whose files the group of the pod may read.
+func (e environment) loadKey() (seal.Identity, error) {
+	if !e.inPod {
+		return seal.LoadIdentity(e.keyFile)
+	}
+	text, err := os.ReadFile(e.keyFile)
+	if err != nil {
+		return seal.Identity{}, fmt.Errorf("read key file: %w", err)
+	}
+	return seal.ParseIdentity(string(text))
 }
 
 // hasSource reports whether a step runs code of a repository, which its action copies.

@@ -19,7 +19,6 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
-	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
@@ -260,7 +259,7 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 	}
 	env.API.SetLog(env.Log)
 	if from.keyFile != "" {
-		env.Key, err = seal.LoadIdentity(from.keyFile)
+		env.Key, err = from.loadKey()
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

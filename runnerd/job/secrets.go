@@ -7,12 +7,16 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// VarSecrets is the number of the open file from which a job process reads its Secrets.
+// VarSecrets is the number of the open file from which a job process reads its Secrets, or in a pod the absolute path
+// of the file that it takes them from.
 const VarSecrets = "NUON_JOB_SECRETS"
 
 // Secrets are passed to a job process through a pipe: other processes of the same user can read
@@ -27,6 +31,15 @@ type Secrets struct {
 	RegistryPassword string `json:"registry_password,omitempty"`
 	// Environ holds variables for the job process itself that may contain secrets.
 	Environ map[string]string `json:"environ,omitempty"`
+}
+
+// Handover returns the secrets as the content of the file that the job process of a pod takes.
+func (s Secrets) Handover() ([]byte, error) {
+	encoded, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("hand the job its secrets: %w", err)
+	}
+	return encoded, nil
 }
 
 // maxSecrets bounds the JSON of Secrets, in bytes: all of it must fit into a pipe
@@ -61,22 +74,17 @@ func (s Secrets) Pipe() (*os.File, error) {
 	return read, nil
 }
 
-// readSecrets reads the secrets from the open file with the given number, closes it, and sets
-// the variables in it. Only this process sees these, because /proc shows the environment
-// that the process was started with.
-func readSecrets(number string) (Secrets, error) {
-	var secrets Secrets
-	fd, err := strconv.Atoi(number)
-	if err != nil {
-		return secrets, fmt.Errorf("%s is %q, which is not the number of an open file", VarSecrets, number)
+// readSecrets reads the secrets from the open file with the given number, or takes them from the file with the given
+// path, and sets the variables in it. Only this process sees these, because /proc shows the environment that the
+// process was started with.
+func readSecrets(from string) (secrets Secrets, err error) {
+	var content []byte
+	if filepath.IsAbs(from) {
+		content, err = spool.TakeHandover(from)
+	} else {
+		content, err = readOpenFile(from)
 	}
-	syscall.CloseOnExec(fd)
-	file := os.NewFile(uintptr(fd), "secrets")
-	if file == nil {
-		return secrets, fmt.Errorf("%s is %q, which is not the number of an open file", VarSecrets, number)
-	}
-	content, err := io.ReadAll(io.LimitReader(file, maxSecrets))
-	if err = errors.Join(err, file.Close()); err == nil {
+	if err == nil {
 		err = json.Unmarshal(content, &secrets)
 	}
 	if err != nil {
@@ -88,4 +96,19 @@ func readSecrets(number string) (Secrets, error) {
 		}
 	}
 	return secrets, nil
+}
+
+// readOpenFile reads the open file with the given number, and closes it.
+func readOpenFile(number string) ([]byte, error) {
+	fd, err := strconv.Atoi(number)
+	if err != nil {
+		return nil, fmt.Errorf("%s is %q, which is not the number of an open file", VarSecrets, number)
+	}
+	syscall.CloseOnExec(fd)
+	file := os.NewFile(uintptr(fd), "secrets")
+	if file == nil {
+		return nil, fmt.Errorf("%s is %q, which is not the number of an open file", VarSecrets, number)
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxSecrets))
+	return content, errors.Join(err, file.Close())
 }

@@ -223,7 +223,7 @@ func TestRefused(t *testing.T) {
 		"a kind without pods": {func(r *rig) { r.env.Spec.Logs.Part.Deploy.ComponentKind = "terraform_module" },
 			"have no pods"},
 		"no place for the record": {func(r *rig) {
-			if err := os.Mkdir(filepath.Join(r.env.Root, "audit.log"), 0o700); err != nil {
+			if err := os.MkdirAll(filepath.Join(r.env.Root, "audit", "audit.log"), 0o700); err != nil {
 				r.Fatal(err)
 			}
 		}, "write the audit log"},

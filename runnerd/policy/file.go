@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +41,8 @@ type File struct {
 	Limits Limits `toml:"limits"`
 	// Secrets selects the store of the customer's secrets.
 	Secrets Secrets `toml:"secrets"`
+	// Executor selects where jobs run.
+	Executor Executor `toml:"executor"`
 }
 
 // Secrets selects the store of the customer's secrets. Without a Store it follows from the runner's environment.
@@ -117,8 +120,9 @@ func Parse(name string, content []byte) (File, error) {
 			lines = append(lines, fmt.Sprintf("%s:%d:%d: there is no %s in a runner file; it has enabled, jobs, components, "+
 				"[debug] with logs, commands and timeout, [actions] with free_env, "+
 				"[cluster] with exec, [roles] with own_identity, allow, break_glass and read_only_plans, "+
-				"[window] with days, hours and zone, [limits] with memory, timeout and capacity, and [secrets] with store, "+
-				"region, project, vault, namespace, installs and addresses",
+				"[window] with days, hours and zone, [limits] with memory, timeout and capacity, [secrets] with store, "+
+				"region, project, vault, namespace, installs and addresses, and [executor] with kind, namespace, image, claim, "+
+				"service_accounts, roles and node_selector",
 				name, row, column, strings.Join(missing.Key(), ".")))
 		}
 		return File{}, errors.New(strings.Join(lines, "\n"))
@@ -141,7 +145,7 @@ func (f File) check(name string) error {
 		return fmt.Errorf("%s: [limits] has the capacity %d; write a number from 1 to %d, or enabled = false for none", name,
 			*most, maxCapacity)
 	}
-	if err := f.Roles.check(); err != nil {
+	if err := cmp.Or(f.Roles.check(), f.Executor.check()); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if f.Window != nil && f.Window.Days != nil && len(f.Window.Days) == 0 {

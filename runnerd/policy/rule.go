@@ -11,17 +11,18 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Rule is what a runner allows at a point in time, as it is reported to the control plane, and the store of secrets,
-// which is not.
+// Rule is what a runner allows at a point in time, as it is reported to the control plane, and the store of secrets and
+// the executor, which are not.
 type Rule struct {
 	api.RunnerPolicy
 
-	Secrets Secrets
+	Secrets  Secrets
+	Executor Executor
 }
 
 // RuleAt returns the rule that follows from the file at a point in time.
 func (f File) RuleAt(now time.Time) Rule {
-	rule := Rule{Secrets: f.Secrets, RunnerPolicy: api.RunnerPolicy{FreeEnv: f.Actions.FreeEnv,
+	rule := Rule{Secrets: f.Secrets, Executor: f.Executor, RunnerPolicy: api.RunnerPolicy{FreeEnv: f.Actions.FreeEnv,
 		Debug: api.DebugPolicy{Logs: f.Debug.Logs, TimeoutSeconds: int(time.Duration(f.Debug.Timeout) / time.Second)},
 		Roles: f.Roles.rules(),
 		Limits: api.RunnerLimits{
@@ -221,6 +222,7 @@ func (r Rule) Lines() [][2]string {
 			r.Limits.TimeoutSeconds)*time.Second)},
 		{"capacity", limit(r.Limits.Capacity > 0, "%d at once", r.Limits.Capacity)},
 		{"secrets", r.Secrets.describe()},
+		{"executor", r.Executor.describe()},
 	}
 }
 

@@ -56,8 +56,8 @@ func newAttempt(r *runner, dir spool.Attempt, record spool.Record) *attempt {
 		cancel: make(chan struct{}), concluded: make(chan struct{}), done: make(chan struct{}),
 	}
 	about := slog.New(installHandler{Handler: r.log.Handler(), install: &a.install})
-	a.executor = &jobProcess{attempt: a}
 	a.log = about.With("job", record.Job, "attempt", record.Attempt, "kind", record.Kind)
+	a.executor = newExecutor(a)
 	return a
 }
 
@@ -262,6 +262,10 @@ func (a *attempt) fail(err error) error {
 func (a *attempt) setToken(token string) error {
 	record := a.record
 	record.Token = token
+	return a.saveRecord(record)
+}
+
+func (a *attempt) saveRecord(record spool.Record) error {
 	if err := a.dir.SaveRecord(record); err != nil {
 		return err
 	}

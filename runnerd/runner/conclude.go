@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -38,6 +39,9 @@ func (a *attempt) conclude(ctx context.Context) error {
 	if seen.ending, seen.ended, err = a.startedTermination(); err != nil {
 		return err
 	}
+	if seen.pod, _, err = a.dir.Pod(); err != nil {
+		return err
+	}
 	final := seen.final()
 	a.log.Info("the job has ended", "status", final.Status, "error", final.Error)
 	return a.dir.SaveFinal(final)
@@ -66,12 +70,14 @@ type outcome struct {
 	ended  bool
 	limit  time.Duration
 	memory policy.Size
+	pod    spool.Pod // of a job that ran as one
 }
 
 // final decides the result. The job process's own result counts, except for a cancellation
 // that was caused by the time limit.
 func (o outcome) final() api.JobResult {
 	timeout := o.ended && o.ending.Reason == spool.ReasonTimeout
+	pod := cmp.Or(o.pod.Ended, &spool.PodEnd{})
 	switch {
 	case o.found && timeout && o.result.Status == api.JobResultStatusCancelled:
 		final := o.result
@@ -80,10 +86,12 @@ func (o outcome) final() api.JobResult {
 		return final
 	case o.found:
 		return o.result
-	case o.ended && o.ending.Reason == spool.ReasonMemory:
+	case o.ended && o.ending.Reason == spool.ReasonMemory, pod.Reason == reasonOutOfMemory && o.memory > 0:
 		return api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf(
 			"the job used more than its limit of %v of memory, so all its processes were killed; the runner's owner sets that "+
 				"limit, with memory in [limits] of the runner file", o.memory)}
+	case pod.Failed:
+		return api.JobResult{Status: api.JobResultStatusFailed, Error: pod.Message}
 	case timeout:
 		return api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf(
 			"the job ran longer than its limit of %v and %s; check its log for what it was waiting for, or raise the limit",
@@ -91,12 +99,22 @@ func (o outcome) final() api.JobResult {
 	case o.ended:
 		return api.JobResult{Status: api.JobResultStatusCancelled, Error: "the job was cancelled and " + o.describe()}
 	}
+	if pod.Proof == spool.ProofNotStarted {
+		return api.JobResult{Status: api.JobResultStatusLost,
+			Error: "nothing of this job ran, so it can be started again: " + pod.Message}
+	}
 	return api.JobResult{Status: api.JobResultStatusLost,
-		Error: "the process of this job ended without a result; nothing more runs here"}
+		Error: "the process of this job ended without a result; nothing more runs here" + describePod(o.pod)}
 }
 
+// exitKilled is the exit code of a container that was killed.
+const exitKilled = 128 + 9
+
+// reasonOutOfMemory is the kubelet's name for a container that exceeded its limit of memory.
+const reasonOutOfMemory = "OOMKilled"
+
 func (o outcome) describe() string {
-	if o.ending.Killed {
+	if o.ending.Killed || o.pod.Ended != nil && o.pod.Ended.ExitCode == exitKilled {
 		return "did not end when it was interrupted, so all its processes were killed"
 	}
 	return "ended without a result when it was interrupted"

@@ -1,5 +1,5 @@
 // Package runner is the runner daemon: it registers once, leases jobs, runs each in a separate
-// process, supervises these processes, and delivers what they leave in the spool.
+// process or pod (executor.go), supervises these, and delivers what they leave in the spool.
 //
 // It owns the loops (one file each): lease polls for work, heartbeat renews the leases
 // and receives cancellations, rules follows the runner file, keys rotates the runner key,

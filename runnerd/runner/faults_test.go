@@ -60,9 +60,11 @@ func TestEveryPlug(t *testing.T) {
 	}
 }
 
-func pull(t *testing.T, at step, plug string) {
+func pull(t *testing.T, at step, plug string) { pullIn(t, at, plug, t.TempDir()) }
+
+func pullIn(t *testing.T, at step, plug, dir string) {
 	t.Parallel()
-	s, dir := newServer(t), t.TempDir()
+	s := newServer(t)
 	s.acceptWithin = 600 // this test is not about the expiry of an offer
 	came, pulled := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(pulled) })

@@ -140,6 +140,12 @@ func (r *runner) takeOffer(ctx context.Context, offer api.Offer) bool {
 		Job: offer.Job, Attempt: offer.Attempt, Kind: offer.Kind, ComponentKind: offer.ComponentKind, Copies: offer.Copies,
 		Policy: rule.RunnerPolicy, Secrets: stores, AcceptBy: time.Now().Add(within),
 	}
+	if rule.Executor.Kind == policy.ExecutorKubernetes {
+		if record.Executor, err = json.Marshal(rule.Executor); err != nil {
+			r.log.Error("cannot take a job", "job", offer.Job, "attempt", offer.Attempt, "error", err)
+			return false
+		}
+	}
 	dir, err := r.spool.Create(record)
 	if errors.Is(err, fs.ErrExist) {
 		return false // offered twice; the first offer is being accepted

@@ -114,11 +114,15 @@ func testOptions(url, dir string) runner.Options {
 	if err != nil {
 		panic(err)
 	}
-	return runner.Options{
+	options := runner.Options{
 		URL: url, Dir: dir, Token: seal.NewSecret([]byte("register-once")), Version: "test",
 		Job: []string{self, "job"}, PassEnv: []string{varTick}, Timing: testTiming(),
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
+	if runsPods(dir) {
+		options.KubeConfig = kubeconfigIn(dir)
+	}
+	return options
 }
 
 // do is the handler of the tests. The action's name selects what it does.

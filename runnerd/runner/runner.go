@@ -23,6 +23,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
 	"github.com/nuon-toolkit/nuon/runnerd/cloud"
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
+	"github.com/nuon-toolkit/nuon/runnerd/jobpod"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/runnerlog"
@@ -170,6 +171,8 @@ type runner struct {
 	// cgroups creates the attempts' control groups; the zero value where this
 	// process has no permission.
 	cgroups process.Cgroups
+	// pods is what the jobs that run as pods have in common.
+	pods *jobpod.Runner
 	// jobUser is the user that the programs of jobs run as, UID:GID; empty for
 	// this process's own user.
 	jobUser string
@@ -249,6 +252,7 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
+	r.pods = r.newPods(identity.RunnerID, key.Recipient().Fingerprint())
 	r.log.Info("runner started", "install_key", key.Recipient().Fingerprint(), "name", identity.Name, "kind",
 		identity.Kind, "capacity", r.Capacity, "url", r.URL, "dir", r.Dir)
 	return r.work(ctx)

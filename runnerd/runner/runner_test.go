@@ -84,9 +84,10 @@ func touch(t *testing.T, dir, name string) {
 
 func (j *served) ended() bool { return j.result != nil }
 
-func TestRegisterLeaseAcceptRunResult(t *testing.T) {
-	t.Parallel()
-	s, dir := newServer(t), t.TempDir()
+func TestRegisterLeaseAcceptRunResult(t *testing.T) { onEachExecutor(t, registerLeaseAcceptRunResult) }
+
+func registerLeaseAcceptRunResult(t *testing.T, newDir func(*testing.T) string) {
+	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "log", map[string]string{"lines": "1200"})
 	w := work(t, s, dir)
 	s.until("the result is there", job.ended)
@@ -204,8 +205,12 @@ func TestCapacity(t *testing.T) {
 // TestEverythingArrivesOnceThroughATroubledLine makes every second call fail before or after
 // the server has executed it.
 func TestEverythingArrivesOnceThroughATroubledLine(t *testing.T) {
-	t.Parallel()
-	s, dir := newServer(t), t.TempDir()
+	onEachExecutor(t, everythingArrivesOnceThroughATroubledLine)
+}
+
+func everythingArrivesOnceThroughATroubledLine(t *testing.T, newDir func(*testing.T) string) {
+	s, dir := newServer(t), newDir(t)
+	s.acceptWithin = 600 // this test is not about the expiry of an offer
 	var n atomic.Int64
 	s.setTrouble(func(r *http.Request, after bool) int {
 		if after && strings.HasSuffix(r.URL.Path, "/lease") {
@@ -248,8 +253,11 @@ func TestEverythingArrivesOnceThroughATroubledLine(t *testing.T) {
 }
 
 func TestStatesComeBeforeUnlockAndResult(t *testing.T) {
-	t.Parallel()
-	s, dir := newServer(t), t.TempDir()
+	onEachExecutor(t, statesComeBeforeUnlockAndResult)
+}
+
+func statesComeBeforeUnlockAndResult(t *testing.T, newDir func(*testing.T) string) {
+	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "states", nil)
 	work(t, s, dir)
 	s.until("the result is there", job.ended)
@@ -271,9 +279,10 @@ func TestStatesComeBeforeUnlockAndResult(t *testing.T) {
 
 // TestOutageDuringAJob checks that a running job finishes while the control plane
 // is unreachable, and that everything arrives later.
-func TestOutageDuringAJob(t *testing.T) {
-	t.Parallel()
-	s, dir := newServer(t), t.TempDir()
+func TestOutageDuringAJob(t *testing.T) { onEachExecutor(t, outageDuringAJob) }
+
+func outageDuringAJob(t *testing.T, newDir func(*testing.T) string) {
+	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "states", map[string]string{"file": "go"})
 	work(t, s, dir)
 	s.until("it holds the lock", func() bool { return job.locked && len(job.lines) > 0 })
@@ -299,8 +308,9 @@ func TestOutageDuringAJob(t *testing.T) {
 	}
 }
 
-func TestCancel(t *testing.T) {
-	t.Parallel()
+func TestCancel(t *testing.T) { onEachExecutor(t, cancelJobs) }
+
+func cancelJobs(t *testing.T, newDir func(*testing.T) string) {
 	for name, test := range map[string]struct{ do, status, text string }{
 		"graceful":    {"wait", "cancelled", "wait for never"},
 		"done before": {"finish in spite of the interrupt", "succeeded", ""},
@@ -308,7 +318,7 @@ func TestCancel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, dir := newServer(t), t.TempDir()
+			s, dir := newServer(t), newDir(t)
 			job := s.enqueue("job_1", test.do, map[string]string{"file": "never"})
 			work(t, s, dir, func(o *runner.Options) {
 				if test.do == "deaf" {
@@ -321,7 +331,7 @@ func TestCancel(t *testing.T) {
 			if string(job.result.Status) != test.status || !strings.Contains(job.result.Error, test.text) {
 				t.Errorf("got %+v", job.result)
 			}
-			if test.do == "deaf" {
+			if test.do == "deaf" && !runsPods(dir) { // the processes of a container end with it
 				isGone(t, dir, "child.pid")
 				isGone(t, dir, "orphan.pid")
 			}
@@ -329,13 +339,14 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-func TestTimeLimit(t *testing.T) {
-	t.Parallel()
+func TestTimeLimit(t *testing.T) { onEachExecutor(t, timeLimit) }
+
+func timeLimit(t *testing.T, newDir func(*testing.T) string) {
 	for do, text := range map[string]string{"wait": "was interrupted: wait for never",
 		"deaf": "all its processes were killed"} {
 		t.Run(do, func(t *testing.T) {
 			t.Parallel()
-			s, dir := newServer(t), t.TempDir()
+			s, dir := newServer(t), newDir(t)
 			job := s.enqueue("job_1", do, map[string]string{"file": "never"})
 			s.with(func() { job.spec.TimeoutSeconds = 1 })
 			work(t, s, dir, func(o *runner.Options) {
@@ -410,8 +421,11 @@ func stopAtTheEnd(t *testing.T, command *exec.Cmd) {
 }
 
 func TestKilledRunnerdIsFollowedByOneThatAdopts(t *testing.T) {
-	t.Parallel()
-	s, dir := newServer(t), t.TempDir()
+	onEachExecutor(t, killedRunnerdIsFollowedByOneThatAdopts)
+}
+
+func killedRunnerdIsFollowedByOneThatAdopts(t *testing.T, newDir func(*testing.T) string) {
+	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	first := startProgram(t, s, dir)
 	s.until("it runs", func() bool { return len(job.lines) > 0 })
@@ -449,9 +463,10 @@ func pidOfJob(t *testing.T, dir string) (pid int) {
 
 // TestResultWaitsForTheNextRunnerd checks a job that ends while no runnerd runs, with a log
 // that is partly shipped twice.
-func TestResultWaitsForTheNextRunnerd(t *testing.T) {
-	t.Parallel()
-	s, dir := newServer(t), t.TempDir()
+func TestResultWaitsForTheNextRunnerd(t *testing.T) { onEachExecutor(t, resultWaitsForTheNextRunnerd) }
+
+func resultWaitsForTheNextRunnerd(t *testing.T, newDir func(*testing.T) string) {
+	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	first := startProgram(t, s, dir)
 	s.until("it runs", func() bool { return len(job.lines) > 0 })
@@ -469,9 +484,10 @@ func TestResultWaitsForTheNextRunnerd(t *testing.T) {
 	}
 }
 
-func TestAStoppedRunnerLeavesItsJobs(t *testing.T) {
-	t.Parallel()
-	s, dir := newServer(t), t.TempDir()
+func TestAStoppedRunnerLeavesItsJobs(t *testing.T) { onEachExecutor(t, aStoppedRunnerLeavesItsJobs) }
+
+func aStoppedRunnerLeavesItsJobs(t *testing.T, newDir func(*testing.T) string) {
+	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	w := work(t, s, dir)
 	s.until("it runs", func() bool { return len(job.lines) > 0 })
@@ -488,8 +504,11 @@ func TestAStoppedRunnerLeavesItsJobs(t *testing.T) {
 }
 
 func TestAStoppedRunnerWaitsForWhatEndsSoon(t *testing.T) {
-	t.Parallel()
-	s, dir := newServer(t), t.TempDir()
+	onEachExecutor(t, aStoppedRunnerWaitsForWhatEndsSoon)
+}
+
+func aStoppedRunnerWaitsForWhatEndsSoon(t *testing.T, newDir func(*testing.T) string) {
+	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	w := work(t, s, dir, func(o *runner.Options) { o.Timing.StopWait = time.Hour })
 	s.until("it runs", func() bool { return len(job.lines) > 0 })
@@ -516,9 +535,10 @@ func TestTheSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-func TestKilledJobIsLost(t *testing.T) {
-	t.Parallel()
-	s, dir := newServer(t), t.TempDir()
+func TestKilledJobIsLost(t *testing.T) { onEachExecutor(t, killedJobIsLost) }
+
+func killedJobIsLost(t *testing.T, newDir func(*testing.T) string) {
+	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "deaf", nil)
 	work(t, s, dir)
 	s.until("it runs", func() bool { return len(job.lines) > 0 })
@@ -529,6 +549,9 @@ func TestKilledJobIsLost(t *testing.T) {
 	if job.result.Status != "lost" || !strings.Contains(job.result.Error, "nothing more runs here") {
 		t.Errorf("got %+v", job.result)
 	}
+	if runsPods(dir) {
+		return // the processes of a container end with it
+	}
 	// The result is true: the processes that it had started have ended, too.
 	isGone(t, dir, "child.pid")
 	isGone(t, dir, "orphan.pid")
@@ -536,9 +559,10 @@ func TestKilledJobIsLost(t *testing.T) {
 
 // TestAfterAKilledJob checks that no file of a killed job is left, not even while its
 // result is being delivered.
-func TestAfterAKilledJob(t *testing.T) {
-	t.Parallel()
-	s, dir := newServer(t), t.TempDir()
+func TestAfterAKilledJob(t *testing.T) { onEachExecutor(t, afterAKilledJob) }
+
+func afterAKilledJob(t *testing.T, newDir func(*testing.T) string) {
+	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "rendered secrets", nil)
 	settled := make(chan api.JobSpec, 1)
 	work(t, s, dir, func(o *runner.Options) {
@@ -566,9 +590,10 @@ func TestAfterAKilledJob(t *testing.T) {
 	}
 }
 
-func TestASupersededAttemptDelivers(t *testing.T) {
-	t.Parallel()
-	s, dir := newServer(t), t.TempDir()
+func TestASupersededAttemptDelivers(t *testing.T) { onEachExecutor(t, aSupersededAttemptDelivers) }
+
+func aSupersededAttemptDelivers(t *testing.T, newDir func(*testing.T) string) {
+	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	work(t, s, dir)
 	s.until("it runs", func() bool { return len(job.lines) > 0 })
@@ -583,8 +608,9 @@ func TestASupersededAttemptDelivers(t *testing.T) {
 	}
 }
 
-func TestSecretsStayInTheJob(t *testing.T) {
-	t.Parallel()
+func TestSecretsStayInTheJob(t *testing.T) { onEachExecutor(t, secretsStayInTheJob) }
+
+func secretsStayInTheJob(t *testing.T, newDir func(*testing.T) string) {
 	for do, want := range map[string]string{
 		"secrets": "cannot log in with (sensitive); change it",
 		"panic":   "crashed",
@@ -592,7 +618,7 @@ func TestSecretsStayInTheJob(t *testing.T) {
 	} {
 		t.Run(do, func(t *testing.T) {
 			t.Parallel()
-			s, dir := newServer(t), t.TempDir()
+			s, dir := newServer(t), newDir(t)
 			job := s.enqueue("job_1", do, nil)
 			work(t, s, dir)
 			s.until("the result is there", job.ended)

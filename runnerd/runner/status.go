@@ -41,6 +41,8 @@ type Status struct {
 	Policy api.RunnerPolicy `json:"policy"`
 	// Secrets selects the store of secrets.
 	Secrets policy.Secrets `json:"secrets,omitzero"`
+	// Executor selects where jobs run.
+	Executor policy.Executor `json:"executor,omitzero"`
 	// ProgramUser describes the user that the programs of jobs run as.
 	Programs ProgramUser `json:"programs"`
 	// Attempts are the attempts in the spool.
@@ -66,7 +68,7 @@ type AttemptStatus struct {
 
 // PolicyLines describes what the runner file allows, one line for each part.
 func (s Status) PolicyLines() [][2]string {
-	return policy.Rule{RunnerPolicy: s.Policy, Secrets: s.Secrets}.Lines()
+	return policy.Rule{RunnerPolicy: s.Policy, Secrets: s.Secrets, Executor: s.Executor}.Lines()
 }
 
 // statusWords maps the next step of an attempt to its status.
@@ -103,7 +105,7 @@ func ReadStatus(options StatusOptions) (Status, error) {
 		watched.Path = PolicyFile(options.Dir)
 	}
 	rule := watched.Reload(time.Now()).PausedIn(options.Dir)
-	status.Policy, status.Secrets = rule.RunnerPolicy, rule.Secrets
+	status.Policy, status.Secrets, status.Executor = rule.RunnerPolicy, rule.Secrets, rule.Executor
 	undelivered, err := os.ReadDir(filepath.Join(options.Dir, spool.UndeliveredDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return status, fmt.Errorf("read what was not delivered: %w", err)
@@ -133,6 +135,9 @@ func statusOf(dir spool.Attempt) (AttemptStatus, error) {
 	status := AttemptStatus{Job: record.Job, Attempt: record.Attempt, Kind: record.Kind, Status: statusWords[seen.next()]}
 	if ending, ends, err := dir.Termination(); err == nil && ends && seen.Alive {
 		status.Status = "being ended (" + ending.Reason + ")"
+	}
+	if pod, found, err := dir.Pod(); err == nil && found && seen.Alive && pod.Unproven != "" {
+		status.Status = "unknown: its pod was removed without a report"
 	}
 	if spec, found, err := dir.Spec(); err == nil && found {
 		status.Install = policy.InstallOf(spec)

@@ -51,6 +51,8 @@ type Record struct {
 	Policy api.RunnerPolicy `json:"policy,omitzero"`
 	// Secrets is the section of the runner file about the store of secrets at that time.
 	Secrets json.RawMessage `json:"secrets,omitempty"`
+	// Executor is the section of the runner file about where jobs run at that time; empty for processes of the machine.
+	Executor json.RawMessage `json:"executor,omitempty"`
 	// Token is the attempt token; empty until the offer is accepted.
 	Token string `json:"token,omitempty"`
 	// AcceptBy is when the offer expires.

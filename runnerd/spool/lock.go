@@ -12,5 +12,12 @@ import (
 // while the job process lives.
 func (a Attempt) TakeLock() (*os.File, error) { return filelock.Try(a.path(lockFile)) }
 
-// Alive reports whether the job process lives, judged by its lock.
-func (a Attempt) Alive() (bool, error) { return filelock.Held(a.path(lockFile)) }
+// Alive reports whether the job process may run: the process of a pod until its end is proven, and any other while
+// it holds its lock.
+func (a Attempt) Alive() (bool, error) {
+	pod, found, err := a.Pod()
+	if err != nil || found {
+		return err == nil && pod.Ended == nil, err
+	}
+	return filelock.Held(a.path(lockFile))
+}

@@ -41,6 +41,8 @@ type Timing struct {
 	ToolGrace time.Duration
 	// JobGrace is how long the job process may take to end after an interrupt; then all its processes are killed.
 	JobGrace time.Duration
+	// PodStart is how long the pod of a job may take to start, before the job fails.
+	PodStart time.Duration
 	// KillWait is how long the processes of a job may take to disappear after SIGKILL,
 	// before that is reported.
 	KillWait time.Duration
@@ -78,6 +80,7 @@ func From(tick time.Duration) Timing {
 		UnlockTimeout:     10 * tick,
 		ToolGrace:         45 * tick,
 		JobGrace:          60 * tick,
+		PodStart:          600 * tick,
 		KillWait:          10 * tick,
 		StopWait:          10 * tick,
 		PolicyInterval:    tick,

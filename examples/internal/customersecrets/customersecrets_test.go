@@ -157,7 +157,7 @@ func TestASecretOfTheCustomer(t *testing.T) {
 	if w.data("Secret", "db", "value") != first || w.data("Secret", "url", "url") != "postgres://app:"+first+"@db" {
 		t.Error("the copy, or what the chart made of the secret, has another value")
 	}
-	log, err := os.ReadFile(filepath.Join(w.runnerDir(), "audit.log"))
+	log, err := os.ReadFile(filepath.Join(w.runnerDir(), "audit", "audit.log"))
 	if err != nil || !strings.Contains(string(log), `"secret set"`) || !strings.Contains(string(log), `"secret read"`) ||
 		strings.Contains(string(log), first) {
 		t.Errorf("the owner's log is %s, %v", log, err)

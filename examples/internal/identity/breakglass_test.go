@@ -60,7 +60,7 @@ func (w *world) ended(workflow string) api.WorkflowStatus {
 // endGrants makes the grants in the directory of a runner have ended a minute ago, as if its clock had moved.
 func (w *world) endGrants(dir string) {
 	w.Helper()
-	file := filepath.Join(dir, "runner", "grants.json")
+	file := filepath.Join(dir, "runner", "grants", "grants.json")
 	raw, err := os.ReadFile(file)
 	w.Must(err)
 	var grants []map[string]any

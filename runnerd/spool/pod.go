@@ -1,0 +1,96 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// The files of an attempt that runs as a pod.
+const (
+	podFile       = "pod.json"       // Pod, by runnerd
+	handoverFile  = "handover.json"  // what the job process needs once, by runnerd; taken away by the first who renames it
+	confirmedFile = "confirmed.json" // time, by the runner's owner: nothing of the attempt runs any more
+)
+
+// Pod identifies the Kubernetes Job of an attempt, and its pod.
+type Pod struct {
+	Namespace string `json:"namespace"`
+	// Job is the name of the Kubernetes Job, and Created means that the API server has it.
+	Job     string `json:"job"`
+	Created bool   `json:"created,omitempty"`
+	// Name, UID and Node identify the pod; empty until runnerd has seen it.
+	Name string `json:"name,omitempty"`
+	UID  string `json:"uid,omitempty"`
+	Node string `json:"node,omitempty"`
+	// Unproven is why nobody can tell whether the job process still runs; empty if that is known.
+	Unproven string `json:"unproven,omitempty"`
+	// Ended is set when the end of the job process is proven.
+	Ended *PodEnd `json:"ended,omitempty"`
+}
+
+// PodEnd is the proof that the job process of a pod does not run.
+type PodEnd struct {
+	// Proof is ProofKubelet, ProofNode, ProofOwner or ProofNotStarted.
+	Proof string `json:"proof"`
+	// Reason is Kubernetes' own name for it, such as OOMKilled or Evicted; empty for none.
+	Reason   string `json:"reason,omitempty"`
+	Message  string `json:"message,omitempty"`
+	ExitCode int32  `json:"exit_code,omitempty"`
+	// Failed means that another attempt would not start either.
+	Failed bool `json:"failed,omitempty"`
+}
+
+// The proofs of a PodEnd.
+const (
+	ProofKubelet    = "kubelet"     // the kubelet reported that the container has terminated
+	ProofNode       = "node"        // the node was removed from the cluster
+	ProofOwner      = "owner"       // the runner's owner confirmed it
+	ProofNotStarted = "not started" // runnerd took back what the job process needs
+)
+
+// SavePod stores the pod. runnerd calls it before it creates the Kubernetes Job.
+func (a Attempt) SavePod(pod Pod) error { return a.save(podFile, pod) }
+
+// Pod reads the pod, and returns false for an attempt that does not run as one.
+func (a Attempt) Pod() (pod Pod, found bool, err error) {
+	found, err = a.load(podFile, &pod)
+	return pod, found, err
+}
+
+// HandoverFile returns the path of the file with what the job process of a pod needs once.
+func (a Attempt) HandoverFile() string { return a.path(handoverFile) }
+
+// SaveHandover stores what the job process of a pod needs once.
+func (a Attempt) SaveHandover(content []byte) error { return WriteFile(a.HandoverFile(), content) }
+
+// TakeHandover reads and removes the file that SaveHandover wrote. Of several processes that call it, one succeeds; for
+// the others the error wraps fs.ErrNotExist. So either the job process starts, or runnerd knows that it never will.
+func TakeHandover(file string) ([]byte, error) {
+	taken := file + ".taken"
+	if err := os.Rename(file, taken); err != nil {
+		return nil, fmt.Errorf("take what runnerd hands over: %w", err)
+	}
+	content, err := os.ReadFile(taken)
+	if err = errors.Join(err, os.Remove(taken)); err != nil {
+		return nil, fmt.Errorf("take what runnerd hands over: %w", err)
+	}
+	return content, nil
+}
+
+// WithdrawHandover takes back what the job process needs, and reports whether it had not taken that yet.
+func (a Attempt) WithdrawHandover() (bool, error) {
+	_, err := TakeHandover(a.HandoverFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// ConfirmEnded records that a person has made sure that nothing of the attempt runs.
+func (a Attempt) ConfirmEnded(at time.Time) error { return a.save(confirmedFile, at) }
+
+// IsConfirmedEnded reports whether ConfirmEnded was called.
+func (a Attempt) IsConfirmedEnded() bool { return a.has(confirmedFile) }
