@@ -54,13 +54,13 @@ func (b Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	env.Log.Info("image %s is %s %s", what, resolved.Version, resolved.Tree)
 	result := api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Modules: api.ModuleResolution{
 		Tool: image.Tool, Modules: []api.ResolvedModule{resolved}}}}
-	if spec.ResolveOnly && len(spec.Image.Keys) == 0 {
+	if spec.ResolveOnly && !mustBeSigned(spec.Image) {
 		return result, nil
 	}
 	w := &walk{from: from, retry: images.Retry, log: env.Log, root: root,
 		image: image.Image{Repository: from.Reference().String(), Tag: resolved.Version}}
 	img, err := w.read(ctx, resolved.Tree)
-	if err == nil && len(spec.Image.Keys) > 0 {
+	if err == nil && mustBeSigned(spec.Image) {
 		err = w.verify(ctx, spec.Image)
 	}
 	if err != nil {

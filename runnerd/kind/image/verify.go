@@ -15,10 +15,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/sigstore"
 )
 
-// The types of the layers that hold a signature: cosign's own, and bundles of sigstore.
+// The types of the layers that hold a signature: cosign's own, and the start of those of bundles of sigstore, which
+// differ between versions (….v0.3+json, …+json;version=0.2).
 const (
 	mediaSimpleSigning = "application/vnd.dev.cosign.simplesigning.v1+json"
-	mediaBundle        = "application/vnd.dev.sigstore.bundle."
+	mediaBundle        = "application/vnd.dev.sigstore.bundle"
 )
 
 const (
@@ -33,9 +34,11 @@ const (
 	statementType   = "application/vnd.in-toto+json"
 )
 
-// maxSignatures bounds the signatures that are read of an image, and maxReasons what is said about them.
+// maxSignatures bounds the signatures that are read of an image, maxSignature the bytes of each, and maxReasons what is
+// said about them. Attestations in bundles can be larger; they are no signatures.
 const (
 	maxSignatures = 200
+	maxSignature  = 1 << 20
 	maxReasons    = 3
 )
 
@@ -45,6 +48,9 @@ type authorities struct {
 	identities []sigstore.Identity
 	root       *sigstore.TrustRoot
 }
+
+// mustBeSigned reports whether an image is copied only with a signature.
+func mustBeSigned(source api.ImageSource) bool { return len(source.Keys)+len(source.Identities) > 0 }
 
 // authoritiesOf returns who may sign the image of a spec.
 func authoritiesOf(source api.ImageSource) (authorities, error) {
@@ -92,11 +98,10 @@ func (w *walk) verify(ctx context.Context, source api.ImageSource) error {
 			if found++; found > maxSignatures {
 				return problemf("remove signatures that are not needed", "it has more than %d signatures", maxSignatures)
 			}
-			signatures, err := w.signatures(ctx, layer)
+			by, reason, err := w.verifyLayer(ctx, layer, authorities)
 			if err != nil {
 				return err
 			}
-			by, reason := authorities.signed(signatures)
 			if by != "" {
 				w.log.Info("signature of %s: %s of verification made it", w.image.Digest, by)
 				return nil
@@ -107,6 +112,21 @@ func (w *walk) verify(ctx context.Context, source api.ImageSource) error {
 		}
 	}
 	return w.unsigned(found, reasons, authorities)
+}
+
+// verifyLayer returns which authority made the signature of the image that a layer holds. If none of them did, reason
+// states what is wrong with it, if that is known.
+func (w *walk) verifyLayer(ctx context.Context, layer descriptor, a authorities) (by, reason string, err error) {
+	if layer.Size > maxSignature {
+		return "", fmt.Sprintf("%s has %d bytes, and a signature has at most %d MiB", layer.Digest, layer.Size,
+			maxSignature>>20), nil
+	}
+	s, found, err := w.signature(ctx, layer)
+	if err != nil || !found {
+		return "", "", err
+	}
+	by, reason = a.signed(s)
+	return by, reason, nil
 }
 
 // unsigned returns the error about an image that no authority signed.
@@ -127,45 +147,46 @@ func (w *walk) unsigned(found int, reasons []string, a authorities) error {
 		w.image.Digest, why)
 }
 
-// signed returns which authority made one of the signatures. If none of them did, reason states what is wrong with a
-// keyless one.
-func (a authorities) signed(signatures []sigstore.Signature) (by, reason string) {
-	for _, s := range signatures {
-		for n, key := range a.keys {
-			if key.Verify(s.Message, s.Value) {
-				return fmt.Sprintf("public key %d", n+1), ""
-			}
+// signed returns which authority made a signature. If none of them did, reason states what is wrong with a keyless
+// one.
+func (a authorities) signed(s sigstore.Signature) (by, reason string) {
+	for n, key := range a.keys {
+		if key.Verify(s.Message, s.Value) {
+			return fmt.Sprintf("public key %d", n+1), ""
 		}
-		if a.root == nil {
-			continue
-		}
-		n, err := a.root.Verify(s, a.identities)
-		if err == nil {
-			return fmt.Sprintf("keyless identity %d", n+1), ""
-		}
-		reason = err.Error()
 	}
-	return "", reason
+	if a.root == nil {
+		return "", ""
+	}
+	n, err := a.root.Verify(s, a.identities)
+	if err != nil {
+		return "", err.Error()
+	}
+	return fmt.Sprintf("keyless identity %d", n+1), ""
 }
 
-// signatures returns the signatures of the image that a layer holds.
-func (w *walk) signatures(ctx context.Context, layer descriptor) ([]sigstore.Signature, error) {
+// signature returns the signature of the image that a layer holds, if it is one.
+func (w *walk) signature(ctx context.Context, layer descriptor) (s sigstore.Signature, found bool, err error) {
 	var content []byte
-	err := w.retry(ctx, func() (err error) {
+	err = w.retry(ctx, func() (err error) {
 		content, err = w.from.Blob(ctx, artifact.Blob{Digest: layer.Digest, Size: layer.Size})
 		return err
 	})
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil:
+		return s, false, err
+	case layer.MediaType == mediaSimpleSigning:
+		s, found = simpleSigning(content, layer.Annotations, w.image.Digest)
+	default:
+		s, found = bundle(content, w.raws[w.image.Digest])
 	}
-	if layer.MediaType == mediaSimpleSigning {
-		return simpleSigning(content, layer.Annotations, w.image.Digest), nil
-	}
-	return bundle(content, w.raws[w.image.Digest]), nil
+	return s, found, nil
 }
 
 // simpleSigning returns the signature in a layer of cosign's own type, if it is about an image.
-func simpleSigning(content []byte, annotations map[string]string, digest string) []sigstore.Signature {
+func simpleSigning(
+	content []byte, annotations map[string]string, digest string,
+) (s sigstore.Signature, found bool) {
 	var payload struct {
 		Critical struct {
 			Type  string `json:"type"`
@@ -177,13 +198,14 @@ func simpleSigning(content []byte, annotations map[string]string, digest string)
 	decoded, err := base64.StdEncoding.DecodeString(annotations[signatureAnnotation])
 	if err != nil || json.Unmarshal(content, &payload) != nil || payload.Critical.Type != simpleSigningType ||
 		payload.Critical.Image.Digest != digest {
-		return nil
+		return s, false
 	}
-	return []sigstore.Signature{{Message: content, Value: decoded, Material: sigstore.MaterialOf(annotations)}}
+	return sigstore.Signature{Message: content, Value: decoded, Material: sigstore.MaterialOf(annotations)}, true
 }
 
-// bundle returns the signatures in a bundle, if it is about an image: of a statement, or of the manifest itself.
-func bundle(content []byte, root artifact.RawManifest) []sigstore.Signature {
+// bundle returns the signature in a bundle, if it is about an image: of a statement, or of the manifest itself. An
+// envelope with several signatures is no part of a bundle.
+func bundle(content []byte, root artifact.RawManifest) (s sigstore.Signature, found bool) {
 	var read struct {
 		Envelope *struct {
 			Payload     []byte `json:"payload"`
@@ -198,25 +220,21 @@ func bundle(content []byte, root artifact.RawManifest) []sigstore.Signature {
 		Material *sigstore.Material `json:"verificationMaterial"`
 	}
 	if json.Unmarshal(content, &read) != nil {
-		return nil
+		return s, false
 	}
 	if read.Message != nil {
-		return []sigstore.Signature{{Message: root.Content, Value: read.Message.Signature, Material: read.Material}}
+		return sigstore.Signature{Message: root.Content, Value: read.Message.Signature, Material: read.Material}, true
 	}
 	e := read.Envelope
-	if e == nil || e.PayloadType != statementType || !signs(e.Payload, root.Digest) {
-		return nil
+	if e == nil || e.PayloadType != statementType || len(e.Signatures) != 1 || !signs(e.Payload, root.Digest) {
+		return s, false
 	}
 	// What is signed is the type and the payload, each with its length (DSSE, PAE).
 	var message bytes.Buffer
 	fmt.Fprintf(&message, "DSSEv1 %d %s %d ", len(e.PayloadType), e.PayloadType, len(e.Payload))
 	message.Write(e.Payload)
-	var signatures []sigstore.Signature
-	for _, s := range e.Signatures[:min(len(e.Signatures), maxSignatures)] {
-		signatures = append(signatures, sigstore.Signature{Message: message.Bytes(), Value: s.Sig, Payload: e.Payload,
-			Material: read.Material})
-	}
-	return signatures
+	return sigstore.Signature{Message: message.Bytes(), Value: e.Signatures[0].Sig, Payload: e.Payload,
+		Material: read.Material}, true
 }
 
 // signs reports whether a statement is one that signs an image.

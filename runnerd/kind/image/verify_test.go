@@ -82,7 +82,12 @@ func (r *rig) tagged(s signer, subject string, payload []byte) {
 // bundled attaches a bundle of sigstore to a manifest.
 func (r *rig) bundled(subject artifact.RawManifest, content map[string]any) {
 	r.t.Helper()
-	const media = mediaBundle + "v0.3+json"
+	r.bundledAs("application/vnd.dev.sigstore.bundle.v0.3+json", subject, content)
+}
+
+// bundledAs attaches a bundle of a type.
+func (r *rig) bundledAs(media string, subject artifact.RawManifest, content map[string]any) {
+	r.t.Helper()
 	content["mediaType"] = media
 	encoded, err := json.Marshal(content)
 	r.must(err)
