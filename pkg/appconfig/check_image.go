@@ -1,6 +1,8 @@
 package appconfig
 
 import (
+	expression "regexp/syntax"
+	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
@@ -78,10 +80,59 @@ func (c *checker) checkIdentity(at func(key string) syntax.Position, a format.Au
 		c.errorf(ruleChooseOne, at("type"), "write the identity as subject", "subject or subject_regexp is missing")
 	case a.Subject != "" && a.SubjectRegexp != "":
 		c.errorf(ruleChooseOne, at("subject_regexp"), "keep one of them", "both subject and subject_regexp are given")
-	case a.SubjectRegexp != "" && !strings.HasPrefix(a.SubjectRegexp, "^"):
-		c.warnf(ruleSubjectAnywhere, at("subject_regexp"), "start it with ^",
-			"it matches anywhere in an identity, also in one of somebody else that contains such a name")
+	case a.SubjectRegexp != "":
+		c.checkSubjects(at("subject_regexp"), a.SubjectRegexp)
 	}
+}
+
+// checkSubjects checks that an expression of identities does not match those of somebody else that contain such a
+// name.
+func (c *checker) checkSubjects(at syntax.Position, text string) {
+	switch e, err := expression.Parse(text, expression.Perl); {
+	case err != nil: // reported already
+	case !startsText(e):
+		c.warnf(ruleSubjectAnywhere, at, "start it with ^",
+			"it matches anywhere in an identity, also in one of somebody else that contains such a name")
+	case !endsText([]*expression.Regexp{e}):
+		c.warnf(ruleSubjectAnywhere, at, "end it with $, or with / for all of a path",
+			"it matches longer identities as well, also those of somebody else")
+	}
+}
+
+// startsText reports whether all that an expression matches is at the start of a text.
+func startsText(e *expression.Regexp) bool {
+	switch e.Op {
+	case expression.OpBeginText:
+		return true
+	case expression.OpCapture, expression.OpConcat:
+		return startsText(e.Sub[0])
+	case expression.OpAlternate:
+		return !slices.ContainsFunc(e.Sub, func(e *expression.Regexp) bool { return !startsText(e) })
+	}
+	return false
+}
+
+// endsText reports whether all that a sequence of expressions matches ends with the text, or with the separator of a
+// path.
+func endsText(sequence []*expression.Regexp) bool {
+	if len(sequence) == 0 {
+		return false
+	}
+	last := len(sequence) - 1
+	switch e := sequence[last]; e.Op {
+	case expression.OpEndText:
+		return true
+	case expression.OpLiteral:
+		return e.Rune[len(e.Rune)-1] == '/'
+	case expression.OpCapture, expression.OpConcat:
+		return endsText(e.Sub)
+	case expression.OpAlternate:
+		return !slices.ContainsFunc(e.Sub, func(e *expression.Regexp) bool { return !endsText([]*expression.Regexp{e}) })
+	case expression.OpStar, expression.OpPlus:
+		repeated := e.Sub[0].Op
+		return (repeated == expression.OpAnyCharNotNL || repeated == expression.OpAnyChar) && endsText(sequence[:last])
+	}
+	return false
 }
 
 // checkTrustedRoot checks that authorities without a key come with a trust root. keyless is the index of one, or -1.

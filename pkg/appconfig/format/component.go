@@ -179,7 +179,7 @@ type Authority struct {
 	Issuer string `toml:"issuer" json:"issuer,omitempty" example:"https://token.actions.githubusercontent.com"`
 	// For keyless: the identity.
 	Subject string `toml:"subject" json:"subject,omitempty" example:"https://github.com/acme/api/.github/workflows/release.yml@refs/heads/main"`
-	// For keyless: a regular expression of identities, instead of subject. It matches anywhere unless it starts with ^.
+	// For keyless: a regular expression of identities, instead of subject. Start it with ^ and end it with $.
 	SubjectRegexp string `toml:"subject_regexp" json:"subject_regexp,omitempty" config:"regexp" example:"^https://github.com/acme/"`
 }
 
