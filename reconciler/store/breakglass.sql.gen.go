@@ -28,7 +28,8 @@ type AddBreakGlassParams struct {
 }
 
 // Requests to act under break-glass roles.
-// AddBreakGlass forgets what ended long ago; the audit log has it.
+// AddBreakGlass adds a request, and deletes those of the install that ended more than 90 days ago; the audit log has
+// them.
 func (q *Queries) AddBreakGlass(ctx context.Context, arg AddBreakGlassParams) (BreakGlassRequest, error) {
 	row := q.db.QueryRow(ctx, addBreakGlass,
 		arg.OrgID,
@@ -130,7 +131,8 @@ type ViewBreakGlassRow struct {
 	App               string
 }
 
-// ViewBreakGlass lists requests, the newest first: all of them, or those that are open or ended lately. The join hides those of other apps.
+// ViewBreakGlass lists requests, the newest first: all, or those that are open or ended recently. The join leaves out
+// those of other apps.
 func (q *Queries) ViewBreakGlass(ctx context.Context, arg ViewBreakGlassParams) ([]ViewBreakGlassRow, error) {
 	rows, err := q.db.Query(ctx, viewBreakGlass,
 		arg.OrgID,

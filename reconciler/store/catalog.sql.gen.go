@@ -58,7 +58,7 @@ const appByID = `-- name: AppByID :one
 select org_id, id, name, watch_id, directory, version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and id = $2
 `
 
-// What catalog reads and writes: apps, their versions and components.
+// Apps with their versions and components (package catalog).
 func (q *Queries) AppByID(ctx context.Context, orgID string, iD string) (App, error) {
 	row := q.db.QueryRow(ctx, appByID, orgID, iD)
 	var i App
@@ -218,8 +218,8 @@ type PutComponentParams struct {
 	WatchID *string
 }
 
-// PutComponent takes the input from a component whose code is to come from elsewhere, until that has been looked at: the new config
-// with the old code was never meant by anybody. The same code has the same input, and then nothing is built.
+// PutComponent deletes the input of a component whose code is to come from elsewhere, until that code was inspected:
+// nobody meant the new config with the old code. The same code has the same input, and then nothing is built.
 func (q *Queries) PutComponent(ctx context.Context, arg PutComponentParams) error {
 	_, err := q.db.Exec(ctx, putComponent,
 		arg.OrgID,
@@ -243,7 +243,7 @@ type ReviveAppVersionParams struct {
 	ID         string
 }
 
-// A version that is current again says why, and at which revision.
+// ReviveAppVersion stores why, and at which revision, an earlier version is the current one again.
 func (q *Queries) ReviveAppVersion(ctx context.Context, arg ReviveAppVersionParams) error {
 	_, err := q.db.Exec(ctx, reviveAppVersion,
 		arg.Reason,

@@ -27,7 +27,7 @@ type AddNonceParams struct {
 }
 
 // Cloud identities of customers' accounts, and what stacks report.
-// AddNonce keeps a nonce, and forgets those that have expired.
+// AddNonce stores a nonce and deletes those that have expired.
 func (q *Queries) AddNonce(ctx context.Context, arg AddNonceParams) error {
 	_, err := q.db.Exec(ctx, addNonce,
 		arg.OrgID,
@@ -99,7 +99,7 @@ const claimOfToken = `-- name: ClaimOfToken :one
 select org_id, id, install_id, purpose, cloud, account, tenant, name, machine, recipient, token_hash, confirmed_by, confirmed_at, first_seen, last_seen from cloud_claims where org_id = $1 and token_hash = $2
 `
 
-// ClaimOfToken is who a token that is bound to no nonce was used by.
+// ClaimOfToken returns the claim that used a token which is bound to no nonce.
 func (q *Queries) ClaimOfToken(ctx context.Context, orgID string, tokenHash []byte) (CloudClaim, error) {
 	row := q.db.QueryRow(ctx, claimOfToken, orgID, tokenHash)
 	var i CloudClaim
@@ -156,7 +156,7 @@ select org_id, install_id, request_id, kind, status, reason, stack_id, stack_ver
 order by created_at desc, request_id desc limit 1
 `
 
-// LastAcceptedPhoneHome is the newest one that counts.
+// LastAcceptedPhoneHome returns the newest accepted report.
 func (q *Queries) LastAcceptedPhoneHome(ctx context.Context, orgID string, installID string) (PhoneHome, error) {
 	row := q.db.QueryRow(ctx, lastAcceptedPhoneHome, orgID, installID)
 	var i PhoneHome
@@ -182,7 +182,7 @@ const lastPhoneHome = `-- name: LastPhoneHome :one
 select org_id, install_id, request_id, kind, status, reason, stack_id, stack_version, subject, claim_id, outputs, kept, created_at from phone_homes where org_id = $1 and install_id = $2 order by created_at desc, request_id desc limit 1
 `
 
-// LastPhoneHome is the newest one, whatever became of it.
+// LastPhoneHome returns the newest report, accepted or not.
 func (q *Queries) LastPhoneHome(ctx context.Context, orgID string, installID string) (PhoneHome, error) {
 	row := q.db.QueryRow(ctx, lastPhoneHome, orgID, installID)
 	var i PhoneHome
@@ -226,7 +226,7 @@ type NoteClaimParams struct {
 	TokenHash []byte
 }
 
-// NoteClaim keeps who proved an identity, or that they did so again.
+// NoteClaim stores who proved an identity, or that they did so again.
 func (q *Queries) NoteClaim(ctx context.Context, arg NoteClaimParams) (CloudClaim, error) {
 	row := q.db.QueryRow(ctx, noteClaim,
 		arg.OrgID,
@@ -293,7 +293,7 @@ delete from cloud_claims c where c.org_id = $1 and c.install_id = $2 and c.confi
     order by k.last_seen desc, k.id limit $3)
 `
 
-// PruneClaims keeps the newest of those that wait.
+// PruneClaims deletes the waiting claims of an install except the newest.
 func (q *Queries) PruneClaims(ctx context.Context, orgID string, installID string, most int32) error {
 	_, err := q.db.Exec(ctx, pruneClaims, orgID, installID, most)
 	return err
@@ -308,7 +308,8 @@ delete from phone_homes p where p.org_id = $1 and p.install_id = $2 and p.reques
      order by k.created_at desc limit $3))
 `
 
-// PrunePhoneHomes keeps the newest of those that count, and of the others, whom anybody may send.
+// PrunePhoneHomes deletes the reports of an install except the newest accepted ones, and the newest of the others,
+// which anybody may send.
 func (q *Queries) PrunePhoneHomes(ctx context.Context, orgID string, installID string, most int32) error {
 	_, err := q.db.Exec(ctx, prunePhoneHomes, orgID, installID, most)
 	return err
@@ -318,7 +319,7 @@ const setConfirmedAccount = `-- name: SetConfirmedAccount :exec
 update installs set confirmed_account = $1 where org_id = $2 and id = $3
 `
 
-// SetConfirmedAccount keeps the account that a person confirmed.
+// SetConfirmedAccount stores the account that a person confirmed.
 func (q *Queries) SetConfirmedAccount(ctx context.Context, confirmedAccount json.RawMessage, orgID string, iD string) error {
 	_, err := q.db.Exec(ctx, setConfirmedAccount, confirmedAccount, orgID, iD)
 	return err
@@ -361,7 +362,7 @@ type TakeNonceRow struct {
 	Valid     bool
 }
 
-// TakeNonce gives a nonce once.
+// TakeNonce returns a nonce once.
 func (q *Queries) TakeNonce(ctx context.Context, orgID string, hash []byte, installID string) (TakeNonceRow, error) {
 	row := q.db.QueryRow(ctx, takeNonce, orgID, hash, installID)
 	var i TakeNonceRow
@@ -375,7 +376,7 @@ update cloud_claims set confirmed_at = coalesce(confirmed_at, clock_timestamp())
 where org_id = $1 and id = $2
 `
 
-// UseClaim takes a machine's claim off the list of those that wait.
+// UseClaim marks a machine's claim as used, so that it no longer waits.
 func (q *Queries) UseClaim(ctx context.Context, orgID string, iD string) error {
 	_, err := q.db.Exec(ctx, useClaim, orgID, iD)
 	return err
@@ -392,7 +393,7 @@ type WaitingClaimsRow struct {
 	RunnerID   string
 }
 
-// WaitingClaims are those of the runners' installs that wait for a person.
+// WaitingClaims returns the claims of the runners' installs that wait for a person.
 func (q *Queries) WaitingClaims(ctx context.Context, orgID string, runnerIds []string) ([]WaitingClaimsRow, error) {
 	rows, err := q.db.Query(ctx, waitingClaims, orgID, runnerIds)
 	if err != nil {
@@ -444,7 +445,7 @@ type WaitingPhoneHomeParams struct {
 	Account   string
 }
 
-// WaitingPhoneHome is the newest one of an account that waits for it to be confirmed.
+// WaitingPhoneHome returns the newest report from an account that waits to be confirmed.
 func (q *Queries) WaitingPhoneHome(ctx context.Context, arg WaitingPhoneHomeParams) (PhoneHome, error) {
 	row := q.db.QueryRow(ctx, waitingPhoneHome,
 		arg.OrgID,

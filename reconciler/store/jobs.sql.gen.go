@@ -61,8 +61,8 @@ type AdoptBuildsParams struct {
 	Most          int32
 }
 
-// AdoptBuilds gives a build runner that is there the builds that wait for one that is not, or takes none: any build runner can build
-// anything.
+// AdoptBuilds moves builds that wait for a runner which is offline or takes none to a build runner that is online:
+// any build runner can build anything.
 func (q *Queries) AdoptBuilds(ctx context.Context, arg AdoptBuildsParams) error {
 	_, err := q.db.Exec(ctx, adoptBuilds,
 		arg.OrgID,
@@ -86,7 +86,8 @@ const askRunnerKey = `-- name: AskRunnerKey :one
 update runners set next_key_hash = $1::bytea where org_id = $2 and id = $3 and key_hash is not null returning org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, registered_by, identity, held, version, capacity, policy, last_seen, created_at
 `
 
-// AskRunnerKey keeps a key that is to follow the one in force. One that was asked for before and never used is void.
+// AskRunnerKey stores a key that is to follow the current one. It replaces one that was requested earlier and never
+// used.
 func (q *Queries) AskRunnerKey(ctx context.Context, keyHash []byte, orgID string, iD string) (Runner, error) {
 	row := q.db.QueryRow(ctx, askRunnerKey, keyHash, orgID, iD)
 	var i Runner
@@ -159,8 +160,8 @@ type AttemptToExpireRow struct {
 	Over    bool
 }
 
-// AttemptToExpire is an attempt, and whether its time is over. A lease runs out only after the control plane has been up for a whole
-// lease, and is up now: else its runner had no chance to be heard.
+// AttemptToExpire returns an attempt, and whether it has expired. A lease expires only if the control plane is up and
+// has been for as long as a lease: otherwise the runner had no chance to extend it.
 func (q *Queries) AttemptToExpire(ctx context.Context, arg AttemptToExpireParams) (AttemptToExpireRow, error) {
 	row := q.db.QueryRow(ctx, attemptToExpire,
 		arg.LeaseSeconds,
@@ -203,7 +204,7 @@ type AttemptsInHandRow struct {
 	Install string
 }
 
-// AttemptsInHand are what a runner was offered or is at work on, as far as is known.
+// AttemptsInHand returns the attempts that a runner was offered or runs, as far as known.
 func (q *Queries) AttemptsInHand(ctx context.Context, orgID string, runnerID string) ([]AttemptsInHandRow, error) {
 	rows, err := q.db.Query(ctx, attemptsInHand, orgID, runnerID)
 	if err != nil {
@@ -307,11 +308,11 @@ type ClaimJobsRow struct {
 	Copies        bool
 }
 
-// ClaimJobs offers a runner its oldest queued jobs: the attempts are made and put on the list of what is due in the one statement.
-// Two polls of one runner never claim the same job (skip locked). A plan that copies its artifact is offered only where syncs are allowed.
-// A job under a role that needs a grant of the runner's owner is offered only with one, and under a break-glass role only while it is
-// requested. The patterns are those of LIKE.
-// Its plan is pinned by a test.
+// ClaimJobs offers a runner its oldest queued jobs. It adds the attempts and their due items in one statement. Two
+// polls of one runner never claim the same job (skip locked). A plan that copies its artifact is offered only where
+// syncs are allowed. A job under a role that needs a grant of the runner's owner is offered only with one, and under
+// a break-glass role only while the role is requested. The patterns are those of LIKE. A test fixes the plan of this
+// statement.
 func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
 	rows, err := q.db.Query(ctx, claimJobs,
 		arg.OrgID,
@@ -352,7 +353,7 @@ const countBrokenAttempts = `-- name: CountBrokenAttempts :one
 select count(*) from attempts where org_id = $1 and job_id = $2 and status in ('expired', 'cancelled', 'lost')
 `
 
-// CountBrokenAttempts counts the attempts of a job that fell silent or were broken off.
+// CountBrokenAttempts counts the attempts of a job that expired, were cancelled or were lost.
 func (q *Queries) CountBrokenAttempts(ctx context.Context, orgID string, jobID string) (int64, error) {
 	row := q.db.QueryRow(ctx, countBrokenAttempts, orgID, jobID)
 	var count int64
@@ -386,8 +387,8 @@ const dropWithdrawn = `-- name: DropWithdrawn :exec
 delete from attempts where org_id = $1 and job_id = $2 and status = 'withdrawn' and number < $3::int
 `
 
-// DropWithdrawn forgets the offers of a job that nobody took, but the newest of them: nothing was done in any, and a runner that refuses
-// what it asked for makes one after the other.
+// DropWithdrawn deletes the withdrawn offers of a job except the newest. Nothing ran in any of them, and a runner
+// that rejects each offer makes many.
 func (q *Queries) DropWithdrawn(ctx context.Context, orgID string, jobID string, before int32) error {
 	_, err := q.db.Exec(ctx, dropWithdrawn, orgID, jobID, before)
 	return err
@@ -436,9 +437,9 @@ type ExtendLeasesRow struct {
 	Extended      bool
 }
 
-// ExtendLeases is the whole of a heartbeat: the leases of those attempts that are still their job's are extended, and for each that
-// was asked for the answer says how it stood before. The job's row is locked first, so that an expiry at the same moment is either
-// before this (and seen) or after it (and sees the new lease).
+// ExtendLeases is all of a heartbeat: it extends the leases of the attempts that are still current for their job, and
+// returns the earlier status of each requested one. It locks the job's row first, so that a concurrent expiry comes
+// either before it, and is seen, or after it, and sees the new lease.
 func (q *Queries) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) ([]ExtendLeasesRow, error) {
 	rows, err := q.db.Query(ctx, extendLeases,
 		arg.OrgID,
@@ -476,8 +477,7 @@ select id from runners
 where org_id = $1 and id = $2 and (key_hash = $3::bytea or next_key_hash = $3::bytea) for share
 `
 
-// HoldRunnerKey is RunnerOfKey for who gives something out to the key: a replacement that voids it waits until that is done, or is
-// waited for.
+// HoldRunnerKey is RunnerOfKey with a shared lock, for work that must end before the key is voided.
 func (q *Queries) HoldRunnerKey(ctx context.Context, orgID string, iD string, keyHash []byte) (string, error) {
 	row := q.db.QueryRow(ctx, holdRunnerKey, orgID, iD, keyHash)
 	var id string
@@ -564,7 +564,7 @@ type InsertRunnerParams struct {
 	Shared bool
 }
 
-// Runners and their keys, jobs, attempts and leases. All times are the database's own, so replicas need not agree on one.
+// Runners and their keys, jobs, attempts and leases. All times are the database's, so the clocks of replicas may differ.
 func (q *Queries) InsertRunner(ctx context.Context, arg InsertRunnerParams) (Runner, error) {
 	row := q.db.QueryRow(ctx, insertRunner,
 		arg.OrgID,
@@ -666,8 +666,8 @@ select i.id from jobs j join installs i on i.org_id = j.org_id and i.id = j.inst
 where j.org_id = $1 and j.id = $2 for no key update of i
 `
 
-// LockInstallOfJob comes before LockJob: the rooms lock an install first and then its jobs, and so must everybody. A build's job
-// has none.
+// LockInstallOfJob locks the install of a job. Call it before LockJob: every transaction locks an install first and
+// then its jobs. The job of a build has none.
 func (q *Queries) LockInstallOfJob(ctx context.Context, orgID string, iD string) error {
 	_, err := q.db.Exec(ctx, lockInstallOfJob, orgID, iD)
 	return err
@@ -680,7 +680,7 @@ select i.id from installs i where i.org_id = $1 and i.id in (
 order by i.id for no key update
 `
 
-// LockInstallsInHand and LockJobsInHand lock, always in the same order, what AttemptsInHand shows.
+// LockInstallsInHand and LockJobsInHand lock, always in the same order, what AttemptsInHand returns.
 func (q *Queries) LockInstallsInHand(ctx context.Context, orgID string, runnerID string) error {
 	_, err := q.db.Exec(ctx, lockInstallsInHand, orgID, runnerID)
 	return err
@@ -690,7 +690,7 @@ const lockJob = `-- name: LockJob :one
 select org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, copies, role, break_glass, attempt, reason, waits, cancel, result, error, created_at, ended_at from jobs where org_id = $1 and id = $2 for no key update
 `
 
-// LockJob leaves room for who only refers to the job: a log that is being kept.
+// LockJob locks a job. Rows that only refer to the job, such as log chunks, can still be written.
 func (q *Queries) LockJob(ctx context.Context, orgID string, iD string) (Job, error) {
 	row := q.db.QueryRow(ctx, lockJob, orgID, iD)
 	var i Job
@@ -738,7 +738,7 @@ const lockRunner = `-- name: LockRunner :one
 select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, registered_by, identity, held, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = $2 for no key update
 `
 
-// LockRunner lets jobs be queued for the runner meanwhile; nobody else changes it.
+// LockRunner locks a runner against changes. Jobs can still be queued for it.
 func (q *Queries) LockRunner(ctx context.Context, orgID string, iD string) (Runner, error) {
 	row := q.db.QueryRow(ctx, lockRunner, orgID, iD)
 	var i Runner
@@ -814,7 +814,7 @@ type MoveJobParams struct {
 	FromStatus string
 }
 
-// MoveJob and MoveAttempt carry their fence: what was read is still so, or no row changes.
+// MoveJob and MoveAttempt change no row if the status is no longer the one that was read.
 func (q *Queries) MoveJob(ctx context.Context, arg MoveJobParams) (Job, error) {
 	row := q.db.QueryRow(ctx, moveJob,
 		arg.ToStatus,
@@ -873,7 +873,7 @@ update runners set key_hash = next_key_hash, next_key_hash = null, key_since = n
 where org_id = $1 and id = $2 and next_key_hash = $3::bytea
 `
 
-// PromoteRunnerKey puts the key that was asked for in force, once.
+// PromoteRunnerKey makes the requested key the current one, once.
 func (q *Queries) PromoteRunnerKey(ctx context.Context, orgID string, iD string, keyHash []byte) (int64, error) {
 	result, err := q.db.Exec(ctx, promoteRunnerKey, orgID, iD, keyHash)
 	if err != nil {
@@ -898,7 +898,7 @@ type PutOffExpiryParams struct {
 	Number       int32
 }
 
-// PutOffExpiry has an attempt looked at again when its time can be over, and not before a second from now.
+// PutOffExpiry makes the check of an attempt due when it can have expired, at least a second from now.
 func (q *Queries) PutOffExpiry(ctx context.Context, arg PutOffExpiryParams) error {
 	_, err := q.db.Exec(ctx, putOffExpiry,
 		arg.LeaseSeconds,
@@ -923,7 +923,8 @@ type RunnerOfAttemptTokenParams struct {
 	LateSeconds float64
 }
 
-// RunnerOfAttemptToken: the token of an attempt that has ended opens what is left to deliver, for a while.
+// RunnerOfAttemptToken returns the runner of an attempt's token. For a while after the attempt has ended, the token
+// can still deliver its results.
 func (q *Queries) RunnerOfAttemptToken(ctx context.Context, arg RunnerOfAttemptTokenParams) (string, error) {
 	row := q.db.QueryRow(ctx, runnerOfAttemptToken,
 		arg.OrgID,
@@ -948,7 +949,7 @@ type RunnerOfKeyRow struct {
 	Next bool
 }
 
-// RunnerOfKey takes the key in force, or the one that was asked for to follow it; next says that it is that one.
+// RunnerOfKey returns the runner with a key: the current one or, with next, the one that was requested to follow it.
 func (q *Queries) RunnerOfKey(ctx context.Context, keyHash []byte, orgID string, iD string) (RunnerOfKeyRow, error) {
 	row := q.db.QueryRow(ctx, runnerOfKey, keyHash, orgID, iD)
 	var i RunnerOfKeyRow
@@ -961,7 +962,8 @@ select r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.
 where g.org_id = $1 and g.hash = $2 for no key update of r
 `
 
-// RunnerToRegister locks the runner that a registration token is for, before the token: whoever voids tokens does it in that order.
+// RunnerToRegister locks the runner that a registration token is for, before the token. Whatever voids tokens locks
+// them in that order.
 func (q *Queries) RunnerToRegister(ctx context.Context, orgID string, hash []byte) (Runner, error) {
 	row := q.db.QueryRow(ctx, runnerToRegister, orgID, hash)
 	var i Runner
@@ -993,7 +995,7 @@ const seenRunners = `-- name: SeenRunners :exec
 update runners set last_seen = now() where org_id = $1 and id = any($2::text[]) and key_hash is not null
 `
 
-// SeenRunners notes that runners which only wait are there. One that was replaced meanwhile is not.
+// SeenRunners records that runners with an open poll are online, except those that were replaced meanwhile.
 func (q *Queries) SeenRunners(ctx context.Context, orgID string, ids []string) error {
 	_, err := q.db.Exec(ctx, seenRunners, orgID, ids)
 	return err
@@ -1011,7 +1013,7 @@ type SetChallengeParams struct {
 	Hash         []byte
 }
 
-// SetChallenge keeps the nonce that the holder of a token has to decrypt; one that was kept before is void.
+// SetChallenge stores the nonce that the holder of a token has to decrypt. It replaces an earlier one.
 func (q *Queries) SetChallenge(ctx context.Context, arg SetChallengeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, setChallenge,
 		arg.Challenge,
@@ -1102,7 +1104,7 @@ type TakeChallengeRow struct {
 	ChallengeFor string
 }
 
-// TakeChallenge gives the nonce that waits for an answer, once.
+// TakeChallenge returns the nonce that waits for an answer, once.
 func (q *Queries) TakeChallenge(ctx context.Context, orgID string, hash []byte) (TakeChallengeRow, error) {
 	row := q.db.QueryRow(ctx, takeChallenge, orgID, hash)
 	var i TakeChallengeRow
@@ -1114,7 +1116,7 @@ const tellJobEnd = `-- name: TellJobEnd :one
 update jobs set result = $1 where org_id = $2 and id = $3 and status = 'cancelled' and result is null returning org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, copies, role, break_glass, attempt, reason, waits, cancel, result, error, created_at, ended_at
 `
 
-// TellJobEnd writes the result of a job that was cancelled before anybody had it, once.
+// TellJobEnd stores the result of a job that was cancelled before a runner accepted it, once.
 func (q *Queries) TellJobEnd(ctx context.Context, result json.RawMessage, orgID string, iD string) (Job, error) {
 	row := q.db.QueryRow(ctx, tellJobEnd, result, orgID, iD)
 	var i Job
@@ -1161,7 +1163,8 @@ type TouchRunnerParams struct {
 	EverySeconds float64
 }
 
-// TouchRunner notes that a runner was heard of, at most every so many seconds unless what it says of itself has changed.
+// TouchRunner records when a runner last polled, at most once in an interval unless what it reports about itself has
+// changed.
 func (q *Queries) TouchRunner(ctx context.Context, arg TouchRunnerParams) error {
 	_, err := q.db.Exec(ctx, touchRunner,
 		arg.Version,
@@ -1178,7 +1181,7 @@ update registrations set used_at = now()
 where org_id = $1 and hash = $2 and used_at is null and expires_at > now()
 `
 
-// UseRegistration takes a token out of the world: the second of two that try changes no row.
+// UseRegistration marks a token as used. The second of two concurrent uses changes no row.
 func (q *Queries) UseRegistration(ctx context.Context, orgID string, hash []byte) (int64, error) {
 	result, err := q.db.Exec(ctx, useRegistration, orgID, hash)
 	if err != nil {
@@ -1191,7 +1194,7 @@ const voidRegistrations = `-- name: VoidRegistrations :exec
 update registrations set used_at = now() where org_id = $1 and runner_id = $2 and used_at is null
 `
 
-// VoidRegistrations makes the tokens worthless that a runner has not used.
+// VoidRegistrations voids the unused tokens of a runner.
 func (q *Queries) VoidRegistrations(ctx context.Context, orgID string, runnerID string) error {
 	_, err := q.db.Exec(ctx, voidRegistrations, orgID, runnerID)
 	return err
@@ -1208,7 +1211,7 @@ where r.org_id = $2 and r.id = $3
 returning r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at
 `
 
-// VoidRunner takes from a runner all that its machine knew. What it says of itself is forgotten until another machine speaks for it.
+// VoidRunner voids the keys of a runner, and deletes what it reported about itself and the claims of its machines.
 func (q *Queries) VoidRunner(ctx context.Context, newKey bool, orgID string, iD string) (Runner, error) {
 	row := q.db.QueryRow(ctx, voidRunner, newKey, orgID, iD)
 	var i Runner

@@ -31,7 +31,7 @@ type InsertLogChunksParams struct {
 	LogBytes int64
 }
 
-// InsertLogChunks keeps chunks, notes how large the log is with them, and wakes its followers.
+// InsertLogChunks stores chunks, updates the size of the log and notifies its followers.
 func (q *Queries) InsertLogChunks(ctx context.Context, arg InsertLogChunksParams) (int64, error) {
 	row := q.db.QueryRow(ctx, insertLogChunks,
 		arg.Channel,
@@ -69,7 +69,8 @@ type KeepRunnerLogParams struct {
 	Sizes    []int32
 }
 
-// KeepRunnerLog keeps chunks of a runner's own log that are not there yet, says how many, and wakes the log's followers.
+// KeepRunnerLog stores the new chunks of a runner's own log, returns how many there were, and notifies the log's
+// followers.
 func (q *Queries) KeepRunnerLog(ctx context.Context, arg KeepRunnerLogParams) (int64, error) {
 	row := q.db.QueryRow(ctx, keepRunnerLog,
 		arg.Channel,
@@ -91,8 +92,9 @@ const lockLog = `-- name: LockLog :one
 select org_id, job_id, number, runner_id, status, token_hashes, offered_at, accepted_at, lease_until, base_version, log_bytes, ended_at from attempts where org_id = $1 and job_id = $2 and number = $3 for update
 `
 
-// Log chunks of attempts: written once each, read in the order of (attempt, seq).
-// LockLog makes the writers of one attempt's log take turns, so a follower never sees a later chunk before an earlier one.
+// Log chunks of attempts. Each is written once, and they are read in the order of (attempt, seq).
+// LockLog serializes the writers of one attempt's log, so that a follower never reads a later chunk before an earlier
+// one.
 func (q *Queries) LockLog(ctx context.Context, orgID string, jobID string, number int32) (Attempt, error) {
 	row := q.db.QueryRow(ctx, lockLog, orgID, jobID, number)
 	var i Attempt
@@ -253,7 +255,8 @@ type TrimRunnerLogParams struct {
 	MostBytes int64
 }
 
-// TrimRunnerLog leaves the newest chunks of a runner's own log: the one with which a bound is passed is the last that stays.
+// TrimRunnerLog deletes the oldest chunks of a runner's own log. The chunk that exceeds a limit is the last that
+// stays.
 func (q *Queries) TrimRunnerLog(ctx context.Context, arg TrimRunnerLogParams) error {
 	_, err := q.db.Exec(ctx, trimRunnerLog,
 		arg.OrgID,

@@ -99,7 +99,7 @@ insert into webhook_deliveries (org_id, webhook_id, delivery) values ($1, $2, $3
 on conflict do nothing
 `
 
-// A delivery that is there already adds no row: it was taken before.
+// AddWebhookDelivery adds no row for a delivery that was already handled.
 func (q *Queries) AddWebhookDelivery(ctx context.Context, orgID string, webhookID string, delivery []byte) (int64, error) {
 	result, err := q.db.Exec(ctx, addWebhookDelivery, orgID, webhookID, delivery)
 	if err != nil {
@@ -116,7 +116,7 @@ where a.org_id = $1 and (a.watch_id = $2::text or exists (
 order by a.id
 `
 
-// Apps that read the watch: as their own repository, or as that of a component which is part of them.
+// AppsOfWatch returns the apps that read a watch: as their own repository, or as that of one of their components.
 func (q *Queries) AppsOfWatch(ctx context.Context, orgID string, watchID string) ([]string, error) {
 	rows, err := q.db.Query(ctx, appsOfWatch, orgID, watchID)
 	if err != nil {
@@ -141,7 +141,7 @@ const clearWatchWebhook = `-- name: ClearWatchWebhook :exec
 update watches set webhook_id = null where org_id = $1 and id = $2
 `
 
-// ClearWatchWebhook has a watch polled as often as any other again.
+// ClearWatchWebhook restores the usual interval of polls of a watch.
 func (q *Queries) ClearWatchWebhook(ctx context.Context, orgID string, iD string) error {
 	_, err := q.db.Exec(ctx, clearWatchWebhook, orgID, iD)
 	return err
@@ -189,7 +189,7 @@ type FindWatchParams struct {
 	CredentialID string
 }
 
-// FindWatch is locked: whoever is about to read a watch must not miss that it is taken off the list of what is due.
+// FindWatch returns and locks a watch, so that its reader notices when its due item is deleted.
 func (q *Queries) FindWatch(ctx context.Context, arg FindWatchParams) (Watch, error) {
 	row := q.db.QueryRow(ctx, findWatch,
 		arg.OrgID,
@@ -272,7 +272,7 @@ const makeWatchesDue = `-- name: MakeWatchesDue :exec
 update due set at = least(at, now()) where org_id = $1 and kind = 'watch' and id = any($2::text[])
 `
 
-// MakeWatchesDue has watches polled now. What nobody reads has no line in due and gets none.
+// MakeWatchesDue makes a poll of watches due now. A watch that nothing reads has no due item and gets none.
 func (q *Queries) MakeWatchesDue(ctx context.Context, orgID string, ids []string) error {
 	_, err := q.db.Exec(ctx, makeWatchesDue, orgID, ids)
 	return err
@@ -344,7 +344,7 @@ const setWatchWebhook = `-- name: SetWatchWebhook :exec
 update watches set webhook_id = $1::text where org_id = $2 and id = any($3::text[])
 `
 
-// SetWatchWebhook has watches polled seldom, because a webhook announces pushes to them.
+// SetWatchWebhook makes polls of a watch rare, because a webhook announces its pushes.
 func (q *Queries) SetWatchWebhook(ctx context.Context, webhookID string, orgID string, ids []string) error {
 	_, err := q.db.Exec(ctx, setWatchWebhook, webhookID, orgID, ids)
 	return err
@@ -364,7 +364,7 @@ const watchByID = `-- name: WatchByID :one
 select org_id, id, url, ref, credential_id, revision_id, checked_at, polled_at, error, webhook_id, delivered_at, delivery_forge, delivery_id, created_at from watches where org_id = $1 and id = $2
 `
 
-// What observe reads and writes: watches, revisions, and the webhooks that make it look sooner.
+// Watches, revisions, and the webhooks that trigger polls (package observe).
 func (q *Queries) WatchByID(ctx context.Context, orgID string, iD string) (Watch, error) {
 	row := q.db.QueryRow(ctx, watchByID, orgID, iD)
 	var i Watch
@@ -418,7 +418,7 @@ const watchesPolled = `-- name: WatchesPolled :many
 select w.org_id, w.id, w.url, w.ref, w.credential_id, w.revision_id, w.checked_at, w.polled_at, w.error, w.webhook_id, w.delivered_at, w.delivery_forge, w.delivery_id, w.created_at from watches w join due d on d.org_id = w.org_id and d.kind = 'watch' and d.id = w.id where w.org_id = $1 order by w.id
 `
 
-// WatchesPolled are those that something reads.
+// WatchesPolled returns the watches that something reads.
 func (q *Queries) WatchesPolled(ctx context.Context, orgID string) ([]Watch, error) {
 	rows, err := q.db.Query(ctx, watchesPolled, orgID)
 	if err != nil {
@@ -463,7 +463,8 @@ type WebhookToVerifyRow struct {
 	Previous json.RawMessage
 }
 
-// WebhookToVerify has the secret before the last rotation only while that is accepted.
+// WebhookToVerify returns a webhook with its secrets. It has the secret before the last rotation only while that is
+// accepted.
 func (q *Queries) WebhookToVerify(ctx context.Context, orgID string, iD string) (WebhookToVerifyRow, error) {
 	row := q.db.QueryRow(ctx, webhookToVerify, orgID, iD)
 	var i WebhookToVerifyRow

@@ -108,7 +108,7 @@ type InputsToReleaseRow struct {
 	Known       bool
 }
 
-// InputsToRelease are the components of an app's version with what each is built from now.
+// InputsToRelease returns the components of an app's version, each with its current input.
 func (q *Queries) InputsToRelease(ctx context.Context, orgID string, appID string) ([]InputsToReleaseRow, error) {
 	rows, err := q.db.Query(ctx, inputsToRelease, orgID, appID)
 	if err != nil {
@@ -142,7 +142,7 @@ select b.id from release_components rc join builds b on b.org_id = rc.org_id and
 where rc.org_id = $1 and rc.release_id = $2 and b.status in ('queued', 'running') order by b.id for share of b
 `
 
-// LockOpenBuilds keeps the builds of a release that has just been made from ending until it is committed.
+// LockOpenBuilds locks the open builds of a new release, so that none ends before it is committed.
 func (q *Queries) LockOpenBuilds(ctx context.Context, orgID string, releaseID string) ([]string, error) {
 	rows, err := q.db.Query(ctx, lockOpenBuilds, orgID, releaseID)
 	if err != nil {
@@ -168,7 +168,7 @@ select r.org_id, r.id, r.app_id, r.number, r.digest, r.version_id, r.config, r.p
 where rc.org_id = $1 and rc.input_id = $2 and r.status <> 'complete' order by r.id for update of r
 `
 
-// LockUnfinishedReleases locks the releases that an input is part of and that are not complete. A complete one stays so.
+// LockUnfinishedReleases locks the incomplete releases that contain an input. A complete release stays complete.
 func (q *Queries) LockUnfinishedReleases(ctx context.Context, orgID string, inputID *string) ([]Release, error) {
 	rows, err := q.db.Query(ctx, lockUnfinishedReleases, orgID, inputID)
 	if err != nil {
@@ -208,7 +208,7 @@ const newestComplete = `-- name: NewestComplete :one
 select org_id, id, app_id, number, digest, version_id, config, partial, status, reason, cause, commits, created_at, completed_at from releases where org_id = $1 and app_id = $2 and status = 'complete' order by number desc limit 1
 `
 
-// NewestComplete is what installs follow.
+// NewestComplete returns the release that installs follow.
 func (q *Queries) NewestComplete(ctx context.Context, orgID string, appID string) (Release, error) {
 	row := q.db.QueryRow(ctx, newestComplete, orgID, appID)
 	var i Release
@@ -235,7 +235,7 @@ const newestRelease = `-- name: NewestRelease :one
 select org_id, id, app_id, number, digest, version_id, config, partial, status, reason, cause, commits, created_at, completed_at from releases where org_id = $1 and app_id = $2 and not partial order by number desc limit 1
 `
 
-// NewestRelease is the newest one that is not partial: what the repositories lead to.
+// NewestRelease returns the newest release that is not partial: the result of the last push.
 func (q *Queries) NewestRelease(ctx context.Context, orgID string, appID string) (Release, error) {
 	row := q.db.QueryRow(ctx, newestRelease, orgID, appID)
 	var i Release
@@ -289,7 +289,7 @@ const releaseByNumber = `-- name: ReleaseByNumber :one
 select org_id, id, app_id, number, digest, version_id, config, partial, status, reason, cause, commits, created_at, completed_at from releases where org_id = $1 and app_id = $2 and number = $3
 `
 
-// release: the sets of digests that pushes led to.
+// Releases (package release).
 func (q *Queries) ReleaseByNumber(ctx context.Context, orgID string, appID string, number int32) (Release, error) {
 	row := q.db.QueryRow(ctx, releaseByNumber, orgID, appID, number)
 	var i Release
@@ -342,7 +342,7 @@ type ReleaseComponentsRow struct {
 	Error       string
 }
 
-// ReleaseComponents are the components of a release with the build that counts for each.
+// ReleaseComponents returns the components of a release, each with the build that counts for it.
 func (q *Queries) ReleaseComponents(ctx context.Context, orgID string, releaseID string) ([]ReleaseComponentsRow, error) {
 	rows, err := q.db.Query(ctx, releaseComponents, orgID, releaseID)
 	if err != nil {

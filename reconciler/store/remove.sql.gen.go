@@ -17,7 +17,7 @@ join watches w on w.org_id = a.org_id and w.credential_id = $1::text and (w.id =
 where a.org_id = $2 order by a.name limit $3
 `
 
-// AppsOfCredential are the apps that read something with a token for git.
+// AppsOfCredential returns the apps that read something with a credential for git.
 func (q *Queries) AppsOfCredential(ctx context.Context, credentialID string, orgID string, most int32) ([]string, error) {
 	rows, err := q.db.Query(ctx, appsOfCredential, credentialID, orgID, most)
 	if err != nil {
@@ -43,7 +43,7 @@ delete from apps a where a.org_id = $1 and a.id = $2
   and not exists (select 1 from installs i where i.org_id = a.org_id and i.app_id = a.id)
 `
 
-// An app goes with its versions, components and builds. Installs do not go with it.
+// DropApp deletes an app with its versions, components and builds, but not its installs.
 func (q *Queries) DropApp(ctx context.Context, orgID string, iD string) (int64, error) {
 	result, err := q.db.Exec(ctx, dropApp, orgID, iD)
 	if err != nil {
@@ -77,8 +77,8 @@ with gone as (
 update builds b set job_id = null where b.org_id = $1 and b.job_id in (select id from gone)
 `
 
-// DropJobsOfRunner leaves what it may be at work on. The builds that it made stay, without their logs; those that it has not begun
-// wait for another runner. Refreshes of modules that it has not begun fail.
+// DropJobsOfRunner deletes the ended jobs of a removed runner, and the builds and refreshes that are queued for it.
+// Such builds wait for another runner, and such refreshes fail.
 func (q *Queries) DropJobsOfRunner(ctx context.Context, orgID string, runnerID string) error {
 	_, err := q.db.Exec(ctx, dropJobsOfRunner, orgID, runnerID)
 	return err
@@ -113,7 +113,7 @@ const installNamesOfApp = `-- name: InstallNamesOfApp :many
 select name from installs where org_id = $1 and app_id = $2 order by name limit $3
 `
 
-// What a person removes by name: apps, runners, tokens for git, webhooks.
+// Removal of apps, runners, credentials for git and webhooks by people.
 func (q *Queries) InstallNamesOfApp(ctx context.Context, orgID string, appID string, most int32) ([]string, error) {
 	rows, err := q.db.Query(ctx, installNamesOfApp, orgID, appID, most)
 	if err != nil {
@@ -163,7 +163,7 @@ const lockCredential = `-- name: LockCredential :one
 select org_id, id, name, username, sealed, repositories, modules, created_at from credentials where org_id = $1 and (id = $2 or name = $2) for key share
 `
 
-// LockCredential keeps a token for git from going away until the work that uses it is done.
+// LockCredential locks a credential for git, so that it is not deleted before the work that uses it ends.
 func (q *Queries) LockCredential(ctx context.Context, orgID string, key string) (Credential, error) {
 	row := q.db.QueryRow(ctx, lockCredential, orgID, key)
 	var i Credential
@@ -185,7 +185,7 @@ update due d set at = least(d.at, now()) where d.org_id = $1 and d.kind = 'watch
 and d.id in (select w.id from watches w where w.org_id = $1 and w.webhook_id = $2::text)
 `
 
-// MakeWatchesOfWebhookDue has all that a webhook announced polled now.
+// MakeWatchesOfWebhookDue makes polls of the watches that a webhook announced due now.
 func (q *Queries) MakeWatchesOfWebhookDue(ctx context.Context, orgID string, webhookID string) error {
 	_, err := q.db.Exec(ctx, makeWatchesOfWebhookDue, orgID, webhookID)
 	return err
@@ -201,7 +201,7 @@ join components c on c.org_id = m.org_id and c.id = m.component_id
 where j.org_id = $1 and c.app_id = $2 and j.ended_at is null
 `
 
-// OpenJobsOfApp are the builds of an app that somebody may be at work on, and its refreshes of modules.
+// OpenJobsOfApp returns the builds and refreshes of modules of an app that may be running.
 func (q *Queries) OpenJobsOfApp(ctx context.Context, orgID string, appID string) ([]string, error) {
 	rows, err := q.db.Query(ctx, openJobsOfApp, orgID, appID)
 	if err != nil {
@@ -232,7 +232,7 @@ type OpenJobsOfInstallRow struct {
 	Runner string
 }
 
-// OpenJobsOfInstall are the jobs of an install that have not ended, with the runner of each.
+// OpenJobsOfInstall returns the jobs of an install that have not ended, each with its runner.
 func (q *Queries) OpenJobsOfInstall(ctx context.Context, orgID string, installID string) ([]OpenJobsOfInstallRow, error) {
 	rows, err := q.db.Query(ctx, openJobsOfInstall, orgID, installID)
 	if err != nil {
@@ -323,7 +323,7 @@ type ViewWebhooksRow struct {
 	LastResult     string
 }
 
-// ViewWebhooks shows one webhook, or all with an empty id, without secrets.
+// ViewWebhooks returns one webhook, or all for an empty id, without secrets.
 func (q *Queries) ViewWebhooks(ctx context.Context, orgID string, iD string) ([]ViewWebhooksRow, error) {
 	rows, err := q.db.Query(ctx, viewWebhooks, orgID, iD)
 	if err != nil {

@@ -55,8 +55,8 @@ type ViewReposRow struct {
 	Apps          []string
 }
 
-// The repositories of an org as people see them: the refs that are watched because an app or one of its components is read from there.
-// ViewRepos: by URL and ref; the cursor is the last row's URL, ref and id.
+// The repositories of an org, for people: the watched refs of apps and components.
+// ViewRepos is ordered by URL and ref. The cursor is the URL, the ref and the id of the last row.
 func (q *Queries) ViewRepos(ctx context.Context, arg ViewReposParams) ([]ViewReposRow, error) {
 	rows, err := q.db.Query(ctx, viewRepos,
 		arg.OrgID,
@@ -152,7 +152,7 @@ const watchesByID = `-- name: WatchesByID :many
 select org_id, id, url, ref, credential_id, revision_id, checked_at, polled_at, error, webhook_id, delivered_at, delivery_forge, delivery_id, created_at from watches where org_id = $1 and id = any($2::text[])
 `
 
-// WatchesByID are those of a page of apps.
+// WatchesByID returns the watches of a page of apps.
 func (q *Queries) WatchesByID(ctx context.Context, orgID string, ids []string) ([]Watch, error) {
 	rows, err := q.db.Query(ctx, watchesByID, orgID, ids)
 	if err != nil {

@@ -13,7 +13,7 @@ const orgIDs = `-- name: OrgIDs :many
 select id from orgs order by name
 `
 
-// OrgIDs is for a look at all orgs that a person asks for.
+// OrgIDs returns all orgs, for a cleanup that a person requests.
 func (q *Queries) OrgIDs(ctx context.Context) ([]string, error) {
 	rows, err := q.db.Query(ctx, orgIDs)
 	if err != nil {
@@ -78,8 +78,9 @@ with gone as (
 select id from gone
 `
 
-// A job goes with its attempts and what is left of its log, once what it was for is gone or has ended: not while its step or its
-// plan is there, and not what holds a lock or has left a state that waits for a person.
+// RetainJobs deletes old jobs with their attempts and the rest of their logs, once their purpose is deleted or has
+// ended. It leaves a job whose step or plan exists, and one that holds a lock or left a state that waits for a
+// person.
 func (q *Queries) RetainJobs(ctx context.Context, orgID string, ageSeconds float64, most int32) (int64, error) {
 	result, err := q.db.Exec(ctx, retainJobs, orgID, ageSeconds, most)
 	if err != nil {
@@ -96,7 +97,8 @@ delete from log_chunks c using (
 where c.org_id = gone.org_id and c.job_id = gone.job_id and c.attempt = gone.attempt and c.seq = gone.seq
 `
 
-// Lines that came late, after the end of their job, have their own time. The transcript of a debug command stays with the audit log.
+// RetainLogs deletes old log chunks. Those that arrived after the end of their job have their own time. The
+// transcript of a debug command stays as long as the audit log.
 func (q *Queries) RetainLogs(ctx context.Context, orgID string, ageSeconds float64, most int32) (int64, error) {
 	result, err := q.db.Exec(ctx, retainLogs, orgID, ageSeconds, most)
 	if err != nil {
@@ -130,7 +132,7 @@ delete from revisions d where d.org_id = $1 and d.id in (
     limit $3)
 `
 
-// The newest revision of a watch stays, and each that something was made from.
+// RetainRevisions deletes old revisions, except the newest of a watch and those that something was made from.
 func (q *Queries) RetainRevisions(ctx context.Context, orgID string, ageSeconds float64, most int32) (int64, error) {
 	result, err := q.db.Exec(ctx, retainRevisions, orgID, ageSeconds, most)
 	if err != nil {
@@ -171,9 +173,9 @@ type RetainStatesParams struct {
 	Most       int32
 }
 
-// The newest kept version of a component never goes, nor one of its last @least, nor one that waits for a person. A resolved
-// one goes by the time at which it was resolved; and none while a person
-// has asked for one to be restored.
+// RetainStates deletes old state versions. It leaves the newest kept version of a component, its last @least versions
+// and those that wait for a person, and all while a person has requested to restore one. The age of a resolved
+// version counts from its resolution.
 func (q *Queries) RetainStates(ctx context.Context, arg RetainStatesParams) (int64, error) {
 	result, err := q.db.Exec(ctx, retainStates,
 		arg.OrgID,
@@ -202,9 +204,9 @@ delete from workflows d where d.org_id = $1 and d.id in (
     limit $3)
 `
 
-// A workflow goes with its steps, plans, reports and answers. Not the newest of its install; not one with a plan that waits or is
-// under way, or that is the last that was applied to its component; not one that a person's no names; not one whose job has not
-// ended.
+// RetainWorkflows deletes old workflows with their steps, plans, reports and answers. It leaves the newest of an
+// install, one with a plan that waits, runs or was the last to be applied to its component, one that a rejection
+// names, and one whose job has not ended.
 func (q *Queries) RetainWorkflows(ctx context.Context, orgID string, ageSeconds float64, most int32) (int64, error) {
 	result, err := q.db.Exec(ctx, retainWorkflows, orgID, ageSeconds, most)
 	if err != nil {
@@ -219,9 +221,10 @@ insert into due (org_id, kind, id, at) select id, 'org', id, now() + interval '1
 on conflict (org_id, kind, id) do nothing
 `
 
-// What goes when its time is over (package retain), by the database's clock. Each statement takes at most @most rows of one org, and none
-// that something which is kept refers to.
-// ScheduleRetention has every org looked at that is not yet; the look itself says when the next one is due.
+// Deletion of expired data (package retention), by the database's clock. Each statement deletes at most @most rows of
+// one org, and none that a remaining row refers to.
+// ScheduleRetention makes the cleanup of each org due that has no due item yet; the cleanup itself sets when the next
+// one is due.
 func (q *Queries) ScheduleRetention(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, scheduleRetention)
 	return err

@@ -17,7 +17,7 @@ update install_components set applied_digest = '', applied_artifact = '', applie
 where org_id = $2 and id = $3
 `
 
-// AbandonComponent says that nothing is known any more of what there is of a component.
+// AbandonComponent deletes what is known of the objects of a component.
 func (q *Queries) AbandonComponent(ctx context.Context, reason string, orgID string, iD string) (int64, error) {
 	result, err := q.db.Exec(ctx, abandonComponent, reason, orgID, iD)
 	if err != nil {
@@ -67,8 +67,9 @@ type BusyComponentsRow struct {
 	Component string
 }
 
-// BusyComponents are what the running workflows of installs have still to do something about. A component whose own steps have all
-// ended is free, whatever else its workflow waits for; a workflow without components (an action) is not in it.
+// BusyComponents returns the components for which the running workflows of installs still have steps. A component
+// whose own steps have all ended is free, whatever else its workflow waits for. Workflows without components
+// (actions) are not in it.
 func (q *Queries) BusyComponents(ctx context.Context, orgID string, installIds []string) ([]BusyComponentsRow, error) {
 	rows, err := q.db.Query(ctx, busyComponents, orgID, installIds)
 	if err != nil {
@@ -111,8 +112,7 @@ type BusyOfInstallsRow struct {
 	Component string
 }
 
-// BusyOfInstalls is BusyComponents of several installs.
-// A workflow that only plans does nothing to its components, and is not in it.
+// BusyOfInstalls is BusyComponents of several installs. It leaves out workflows that only plan, which change nothing.
 func (q *Queries) BusyOfInstalls(ctx context.Context, orgID string, installIds []string) ([]BusyOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, busyOfInstalls, orgID, installIds)
 	if err != nil {
@@ -208,9 +208,9 @@ type ComponentsOfInstallsRow struct {
 	Rejections       json.RawMessage
 }
 
-// What a snapshot of some installs is read from, one query each for all of them.
-// ComponentsOfInstalls are the components of installs, each with the state versions that a person has to decide about, with what was
-// said no to, and with whether a runner applies it now, while its lease holds.
+// The parts of a snapshot of installs, one query each.
+// ComponentsOfInstalls returns the components of installs, each with the state versions that wait for a person, the
+// rejections, and whether a runner applies it now, as long as its lease is valid.
 func (q *Queries) ComponentsOfInstalls(ctx context.Context, orgID string, installIds []string) ([]ComponentsOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, componentsOfInstalls, orgID, installIds)
 	if err != nil {
@@ -274,7 +274,7 @@ type ContestedStatesRow struct {
 	Reason             string
 }
 
-// ContestedStates are the state versions of an install that a person has to decide about.
+// ContestedStates returns the state versions of an install that wait for a person's decision.
 func (q *Queries) ContestedStates(ctx context.Context, orgID string, installID string) ([]ContestedStatesRow, error) {
 	rows, err := q.db.Query(ctx, contestedStates, orgID, installID)
 	if err != nil {
@@ -304,7 +304,7 @@ const deleteRejection = `-- name: DeleteRejection :exec
 delete from rejections where org_id = $1 and install_component_id = $2 and desired_digest = $3
 `
 
-// DeleteRejection forgets the no that was said to one thing that was wanted.
+// DeleteRejection deletes the rejection of one desired state.
 func (q *Queries) DeleteRejection(ctx context.Context, orgID string, installComponentID string, desiredDigest string) error {
 	_, err := q.db.Exec(ctx, deleteRejection, orgID, installComponentID, desiredDigest)
 	return err
@@ -326,7 +326,7 @@ delete from rejections r using install_components ic
 where r.org_id = $1 and r.workflow_id = $2 and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.name = any($3::text[])
 `
 
-// DeleteRejectionsOfWorkflow forgets what one workflow refused of components.
+// DeleteRejectionsOfWorkflow deletes the rejections of components that one workflow recorded.
 func (q *Queries) DeleteRejectionsOfWorkflow(ctx context.Context, orgID string, workflowID string, names []string) error {
 	_, err := q.db.Exec(ctx, deleteRejectionsOfWorkflow, orgID, workflowID, names)
 	return err
@@ -410,7 +410,7 @@ type InstallRangesRow struct {
 	Last  string
 }
 
-// InstallRanges cuts the installs of an app into ranges of at most so many.
+// InstallRanges splits the installs of an app into ranges of a maximum size.
 func (q *Queries) InstallRanges(ctx context.Context, size int32, orgID string, appID string) ([]InstallRangesRow, error) {
 	rows, err := q.db.Query(ctx, installRanges, size, orgID, appID)
 	if err != nil {
@@ -528,7 +528,7 @@ type LockInstallRangeParams struct {
 	Last  string
 }
 
-// LockInstallRange leaves out what somebody else has locked.
+// LockInstallRange leaves out installs that another transaction has locked.
 func (q *Queries) LockInstallRange(ctx context.Context, arg LockInstallRangeParams) ([]Install, error) {
 	rows, err := q.db.Query(ctx, lockInstallRange,
 		arg.OrgID,
@@ -582,7 +582,7 @@ const markAppliedUnknown = `-- name: MarkAppliedUnknown :exec
 update install_components set applied_digest = '' where org_id = $1 and id = $2
 `
 
-// MarkAppliedUnknown says that what is there of a component is not known any more.
+// MarkAppliedUnknown records that it is unknown what is applied of a component.
 func (q *Queries) MarkAppliedUnknown(ctx context.Context, orgID string, iD string) error {
 	_, err := q.db.Exec(ctx, markAppliedUnknown, orgID, iD)
 	return err
@@ -600,7 +600,7 @@ type MarkTornDownParams struct {
 	Names     []string
 }
 
-// MarkTornDown has components stay absent until somebody asks for their deploy.
+// MarkTornDown keeps components absent until a deploy of them is requested.
 func (q *Queries) MarkTornDown(ctx context.Context, arg MarkTornDownParams) error {
 	_, err := q.db.Exec(ctx, markTornDown,
 		arg.Reason,
@@ -690,9 +690,9 @@ type ReleaseForRolloutRow struct {
 	Components   json.RawMessage
 }
 
-// ReleaseForRollout gives an app as an install is to have it, in one statement: the release that it is pinned to (pin), else the newest
-// complete one, else the newest. Its components are those that the app has or ever had, each with the build that counts for its
-// input; those of another release have declared false (rollout.releaseComponent).
+// ReleaseForRollout returns the app for an install in one statement: with the release that it is pinned to (pin),
+// else the newest complete one, else the newest. Its components are those that the app has or ever had, each with the
+// build that counts for its input. Those that the release does not have are not declared (rollout.releaseComponent).
 func (q *Queries) ReleaseForRollout(ctx context.Context, pin string, orgID string, appID string) (ReleaseForRolloutRow, error) {
 	row := q.db.QueryRow(ctx, releaseForRollout, pin, orgID, appID)
 	var i ReleaseForRolloutRow
@@ -752,7 +752,7 @@ type ReleasesOfInstallsRow struct {
 	Latest       int32
 }
 
-// ReleasesOfInstalls gives the release that each install is to have, as ReleaseForRollout does, without what is in it.
+// ReleasesOfInstalls returns the release of each install, as ReleaseForRollout does, without its content.
 func (q *Queries) ReleasesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]ReleasesOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, releasesOfInstalls, orgID, installIds)
 	if err != nil {
@@ -791,7 +791,8 @@ const runnersByID = `-- name: RunnersByID :many
 select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, registered_by, identity, held, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = any($2::text[])
 `
 
-// rollout: what an install wants of each component, and whether it is behind. Read and written under the lock of the install's row.
+// The desired state of each component of an install, and whether it is behind (package rollout). All is read and
+// written under the lock of the install's row.
 func (q *Queries) RunnersByID(ctx context.Context, orgID string, ids []string) ([]Runner, error) {
 	rows, err := q.db.Query(ctx, runnersByID, orgID, ids)
 	if err != nil {
@@ -841,7 +842,7 @@ type RunnersOfInstallsRow struct {
 	Org    Org
 }
 
-// RunnersOfInstalls are runners with their org.
+// RunnersOfInstalls returns runners with their org.
 func (q *Queries) RunnersOfInstalls(ctx context.Context, orgID string, ids []string) ([]RunnersOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, runnersOfInstalls, orgID, ids)
 	if err != nil {
@@ -897,7 +898,8 @@ type RunningWorkflowsOfInstallsRow struct {
 	Components []string
 }
 
-// RunningWorkflowsOfInstalls gives the running workflows of installs, each with what it has still to do something about (BusyComponents).
+// RunningWorkflowsOfInstalls returns the running workflows of installs, each with the components for which it still
+// has steps (BusyComponents).
 func (q *Queries) RunningWorkflowsOfInstalls(ctx context.Context, orgID string, installIds []string) ([]RunningWorkflowsOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, runningWorkflowsOfInstalls, orgID, installIds)
 	if err != nil {
@@ -943,7 +945,7 @@ type SetDesiredStatesParams struct {
 	Stalled       []bool
 }
 
-// SetDesiredStates writes what is wanted of some components, and that their installs changed.
+// SetDesiredStates stores the desired states of components, and that their installs changed.
 func (q *Queries) SetDesiredStates(ctx context.Context, arg SetDesiredStatesParams) error {
 	_, err := q.db.Exec(ctx, setDesiredStates,
 		arg.OrgID,
@@ -973,7 +975,8 @@ type SetResolvedParams struct {
 	Releases    []string
 }
 
-// SetResolved notes for which release the desired states of installs were worked out, and whether they have what all else stands on.
+// SetResolved records for which release the desired states of installs were computed, and whether the installs are
+// provisioned.
 func (q *Queries) SetResolved(ctx context.Context, arg SetResolvedParams) error {
 	_, err := q.db.Exec(ctx, setResolved,
 		arg.OrgID,
@@ -1024,8 +1027,8 @@ type StoredComponentsOfInstallsRow struct {
 	Contested       bool
 }
 
-// StoredComponentsOfInstalls are the components of installs as their desired states were last written down, with what was said no to of just that.
-// The sandbox comes first. What was applied of them, which may be large, is not read.
+// StoredComponentsOfInstalls returns the components of installs with their stored desired states and the rejections
+// of exactly those, the sandbox first. It does not read what was applied, which may be large.
 func (q *Queries) StoredComponentsOfInstalls(ctx context.Context, orgID string, installIds []string) ([]StoredComponentsOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, storedComponentsOfInstalls, orgID, installIds)
 	if err != nil {
@@ -1108,10 +1111,11 @@ type ValuesOfInstallsRow struct {
 	Hash      string
 }
 
-// ValuesOfInstalls are the inputs of installs (scope input), the variables of their app (scope variable), their outputs, how the latest run of
-// each action ended (scope run), the newest version of the outputs of their stack, as one value with the version of the stack that has them as
-// its name (scope stack), the newest version of the stack (scope stack_version), what its runner reported of the customer's secrets, with
-// the digest of what it was asked as the name (scope secrets), and the open requests for break-glass roles (scope break_glass).
+// ValuesOfInstalls returns, by scope: the inputs of installs (input), the variables of their app (variable), their
+// outputs, how the latest run of each action ended (run), the newest version of the outputs of their stack as one
+// value, with the version of that stack as its name (stack), the newest version of the stack (stack_version), what
+// the runner reported of the customer's secrets, with the digest of its job as the name (secrets), and the open
+// requests for break-glass roles (break_glass).
 func (q *Queries) ValuesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]ValuesOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, valuesOfInstalls, orgID, installIds)
 	if err != nil {

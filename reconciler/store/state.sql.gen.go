@@ -23,7 +23,7 @@ type DismissStateParams struct {
 	Version            int32
 }
 
-// DismissState carries its fence: the version still waits for a person.
+// DismissState changes no row if the version no longer waits for a person.
 func (q *Queries) DismissState(ctx context.Context, arg DismissStateParams) (int64, error) {
 	result, err := q.db.Exec(ctx, dismissState,
 		arg.Reason,
@@ -42,7 +42,7 @@ update states set status = 'dismissed', reason = $1, resolved_at = now()
 where org_id = $2 and install_component_id = $3 and status in ('kept', 'contested', 'withheld')
 `
 
-// DismissStates is a word on all versions of a state that count.
+// DismissStates dismisses all versions of a component's state.
 func (q *Queries) DismissStates(ctx context.Context, reason string, orgID string, installComponentID string) (int64, error) {
 	result, err := q.db.Exec(ctx, dismissStates, reason, orgID, installComponentID)
 	if err != nil {
@@ -100,7 +100,7 @@ type HeldStateLockRow struct {
 	Live      bool
 }
 
-// HeldStateLock gives the lock, whether its attempt may still be at work, and on which runner.
+// HeldStateLock returns the lock, whether its attempt may still be running, and on which runner.
 func (q *Queries) HeldStateLock(ctx context.Context, orgID string, installComponentID string) (HeldStateLockRow, error) {
 	row := q.db.QueryRow(ctx, heldStateLock, orgID, installComponentID)
 	var i HeldStateLockRow
@@ -141,7 +141,7 @@ type InsertStateParams struct {
 	Reason             string
 }
 
-// InsertState gives the state the next number, whatever the ones before it are.
+// InsertState stores a state under the next number, whatever the status of earlier versions.
 func (q *Queries) InsertState(ctx context.Context, arg InsertStateParams) (int32, error) {
 	row := q.db.QueryRow(ctx, insertState,
 		arg.OrgID,
@@ -166,7 +166,7 @@ const installComponentNamed = `-- name: InstallComponentNamed :one
 select org_id, id, install_id, component_id, name, desired_presence, desired_digest, desired_reason, waits_for, behind, disabled_by, unsatisfiable, stalled, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and install_id = $2 and name = $3
 `
 
-// InstallComponentNamed finds one by its name.
+// InstallComponentNamed returns a component of an install by its name.
 func (q *Queries) InstallComponentNamed(ctx context.Context, orgID string, installID string, name string) (InstallComponent, error) {
 	row := q.db.QueryRow(ctx, installComponentNamed, orgID, installID, name)
 	var i InstallComponent
@@ -220,7 +220,7 @@ type KnownStateRow struct {
 	Here    bool
 }
 
-// KnownState says how a state that comes again was kept, and whether its bytes are here.
+// KnownState returns how a state that is delivered again was stored, and whether its bytes were.
 func (q *Queries) KnownState(ctx context.Context, arg KnownStateParams) (KnownStateRow, error) {
 	row := q.db.QueryRow(ctx, knownState,
 		arg.OrgID,
@@ -240,8 +240,9 @@ select org_id, install_component_id, version, serial, lineage, digest, sealed, k
 order by version desc limit 1
 `
 
-// Terraform states, sealed where they were made, and their locks. Who writes any of it holds the row of the install (LockInstallOfJob).
-// NewestState is the one that counts: contested and dismissed versions are nobody's newest.
+// Terraform states, sealed by the runners, and their locks. A transaction that writes any of them locks the row of the
+// install first (LockInstallOfJob).
+// NewestState returns the newest version that counts. Contested and dismissed versions do not.
 func (q *Queries) NewestState(ctx context.Context, orgID string, installComponentID string) (State, error) {
 	row := q.db.QueryRow(ctx, newestState, orgID, installComponentID)
 	var i State
@@ -282,7 +283,7 @@ type PassStateLockParams struct {
 	FromAttempt        int32
 }
 
-// PassStateLock takes a lock over from the attempt that had it.
+// PassStateLock transfers a lock from the attempt that had it.
 func (q *Queries) PassStateLock(ctx context.Context, arg PassStateLockParams) (int64, error) {
 	result, err := q.db.Exec(ctx, passStateLock,
 		arg.LockID,
@@ -304,7 +305,7 @@ const removeState = `-- name: RemoveState :exec
 delete from states where org_id = $1 and install_component_id = $2 and version = $3
 `
 
-// RemoveState removes one version to make room for another.
+// RemoveState deletes one version to make room for another.
 func (q *Queries) RemoveState(ctx context.Context, orgID string, installComponentID string, version int32) error {
 	_, err := q.db.Exec(ctx, removeState, orgID, installComponentID, version)
 	return err
@@ -334,8 +335,9 @@ type ReplaceableStatesRow struct {
 	Bytes   int32
 }
 
-// ReplaceableStates are the versions that an attempt wrote before the one that it hands in: Terraform saves a state many times while it
-// applies, and each holds what the one before it held. The oldest comes first; the last version and the newest kept one are not in it.
+// ReplaceableStates returns the versions that an attempt wrote before the one that it delivers, the oldest first.
+// Terraform saves a state many times while it applies, and each version contains the one before it. The last version
+// and the newest kept one are left out.
 func (q *Queries) ReplaceableStates(ctx context.Context, arg ReplaceableStatesParams) ([]ReplaceableStatesRow, error) {
 	rows, err := q.db.Query(ctx, replaceableStates,
 		arg.OrgID,
@@ -376,7 +378,7 @@ type SetBaseVersionParams struct {
 	Number             int32
 }
 
-// SetBaseVersion remembers what an attempt begins with.
+// SetBaseVersion stores the version that an attempt started with.
 func (q *Queries) SetBaseVersion(ctx context.Context, arg SetBaseVersionParams) error {
 	_, err := q.db.Exec(ctx, setBaseVersion,
 		arg.OrgID,
@@ -414,7 +416,7 @@ func (q *Queries) StateOfVersion(ctx context.Context, orgID string, installCompo
 	return i, err
 }
 
-const stateRoom = `-- name: StateRoom :one
+const stateUsage = `-- name: StateUsage :one
 select count(*) filter (where s.sealed is not null) as versions,
     coalesce(sum(s.bytes) filter (where s.sealed is not null), 0)::bigint as bytes,
     count(*) filter (where s.sealed is not null and s.job_id = $1 and s.attempt = $2::int) as attempt_versions,
@@ -426,14 +428,14 @@ join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
 where me.org_id = $3 and me.id = $4
 `
 
-type StateRoomParams struct {
+type StateUsageParams struct {
 	JobID              string
 	Attempt            int32
 	OrgID              string
 	InstallComponentID string
 }
 
-type StateRoomRow struct {
+type StateUsageRow struct {
 	Versions        int64
 	Bytes           int64
 	AttemptVersions int64
@@ -441,16 +443,16 @@ type StateRoomRow struct {
 	Withheld        bool
 }
 
-// StateRoom is what an attempt, and the whole install of its component, keep here; withheld says that the attempt has a version that
-// waits for room.
-func (q *Queries) StateRoom(ctx context.Context, arg StateRoomParams) (StateRoomRow, error) {
-	row := q.db.QueryRow(ctx, stateRoom,
+// StateUsage counts the stored versions and bytes of an attempt, and of the whole install of its component. withheld
+// reports that a version of the attempt was withheld because of a limit.
+func (q *Queries) StateUsage(ctx context.Context, arg StateUsageParams) (StateUsageRow, error) {
+	row := q.db.QueryRow(ctx, stateUsage,
 		arg.JobID,
 		arg.Attempt,
 		arg.OrgID,
 		arg.InstallComponentID,
 	)
-	var i StateRoomRow
+	var i StateUsageRow
 	err := row.Scan(
 		&i.Versions,
 		&i.Bytes,
@@ -480,9 +482,9 @@ type SupersededStatesRow struct {
 	Bytes              int32
 }
 
-// SupersededStates are the versions of an install that may go before their time when it has no room, the oldest first: dismissed ones, and
-// kept ones but the newest of a component and its last @least versions. None goes while a person has asked for one to be restored, and
-// never the last version, so that no number is given twice.
+// SupersededStates returns the versions of an install that may be deleted early when a limit is reached, the oldest
+// first: dismissed ones, and kept ones except the newest of a component and its last @least versions. It returns none
+// while a person has requested to restore one, and never the last version, so that no number is used twice.
 func (q *Queries) SupersededStates(ctx context.Context, orgID string, installComponentID string, least int32) ([]SupersededStatesRow, error) {
 	rows, err := q.db.Query(ctx, supersededStates, orgID, installComponentID, least)
 	if err != nil {
@@ -551,7 +553,7 @@ type ViewLocksOfInstallRow struct {
 	Live      bool
 }
 
-// ViewLocksOfInstall is HeldStateLock for all components of an install, without a lock on the rows.
+// ViewLocksOfInstall is HeldStateLock for all components of an install, and locks no rows.
 func (q *Queries) ViewLocksOfInstall(ctx context.Context, orgID string, installID string) ([]ViewLocksOfInstallRow, error) {
 	rows, err := q.db.Query(ctx, viewLocksOfInstall, orgID, installID)
 	if err != nil {
@@ -607,7 +609,7 @@ type ViewStateRow struct {
 	WorkflowID string
 }
 
-// ViewState is one version as it is shown, without what is sealed. Workflow is the one that its job was for.
+// ViewState returns one version without its sealed bytes. Workflow is that of its job.
 func (q *Queries) ViewState(ctx context.Context, orgID string, installComponentID string, version int32) (ViewStateRow, error) {
 	row := q.db.QueryRow(ctx, viewState, orgID, installComponentID, version)
 	var i ViewStateRow
@@ -726,7 +728,8 @@ type ViewStatesOfInstallRow struct {
 	WorkflowID string
 }
 
-// ViewStatesOfInstall are the versions that matter now: of each component the newest kept one and those that wait for a person.
+// ViewStatesOfInstall returns the current versions: of each component the newest kept one, and those that wait for a
+// person.
 func (q *Queries) ViewStatesOfInstall(ctx context.Context, orgID string, installID string) ([]ViewStatesOfInstallRow, error) {
 	rows, err := q.db.Query(ctx, viewStatesOfInstall, orgID, installID)
 	if err != nil {
@@ -782,7 +785,7 @@ type WithholdStateParams struct {
 	Reason             string
 }
 
-// WithholdState notes a version for which there is no room, without its bytes.
+// WithholdState records a version that exceeds a limit, without its bytes.
 func (q *Queries) WithholdState(ctx context.Context, arg WithholdStateParams) (int32, error) {
 	row := q.db.QueryRow(ctx, withholdState,
 		arg.OrgID,

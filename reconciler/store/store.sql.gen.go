@@ -47,9 +47,10 @@ type ClaimDueRow struct {
 	ID    string
 }
 
-// ClaimDue claims what is due and puts it off; the work itself says when it is due next. What is at work now stays due until that has
-// ended: it may have begun before what made it due. Orgs take turns, and of polls an org has no more than @polls that wait or are under
-// way, so that much that is due, or a slow git server, keeps nobody else waiting.
+// ClaimDue claims due items and postpones them; the work itself sets when they are due next. An item whose work is
+// running stays due until that has ended, because the work may have started before the reason for the item. Orgs take
+// turns, and an org has at most @polls waiting or running polls, so that many due items or a slow git server delay no
+// other org.
 func (q *Queries) ClaimDue(ctx context.Context, arg ClaimDueParams) ([]ClaimDueRow, error) {
 	rows, err := q.db.Query(ctx, claimDue,
 		arg.ResyncSeconds,
@@ -89,7 +90,7 @@ const createOrg = `-- name: CreateOrg :one
 insert into orgs (id, name) values ($1, $2) returning id, name, created_at
 `
 
-// What the store itself needs: orgs, and what is due.
+// Orgs and due items, for the store itself.
 func (q *Queries) CreateOrg(ctx context.Context, iD string, name string) (Org, error) {
 	row := q.db.QueryRow(ctx, createOrg, iD, name)
 	var i Org
@@ -140,8 +141,8 @@ type SetDueInParams struct {
 	InSeconds float64
 }
 
-// SetDueIn makes a thing due after so many seconds. What is due is compared with the database's clock alone, so nothing writes a
-// time of a replica's there.
+// SetDueIn sets in how many seconds something is due. Due times are compared with the database's clock only, so no
+// replica writes a time of its clock.
 func (q *Queries) SetDueIn(ctx context.Context, arg SetDueInParams) error {
 	_, err := q.db.Exec(ctx, setDueIn,
 		arg.OrgID,

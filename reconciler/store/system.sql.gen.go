@@ -108,7 +108,7 @@ type OpenJobsRow struct {
 	Silent int64
 }
 
-// OpenJobs counts the jobs of an org that have not ended, and of those that run, how many nobody hears of.
+// OpenJobs counts the jobs of an org that have not ended, and of the running ones, those without heartbeats.
 func (q *Queries) OpenJobs(ctx context.Context, orgID string) ([]OpenJobsRow, error) {
 	rows, err := q.db.Query(ctx, openJobs, orgID)
 	if err != nil {
@@ -147,7 +147,7 @@ type OtherEmbeddedReplicaRow struct {
 	Seconds float64
 }
 
-// OtherEmbeddedReplica finds a living replica that had an embedded registry before this one.
+// OtherEmbeddedReplica returns a live replica that had an embedded registry before this one.
 func (q *Queries) OtherEmbeddedReplica(ctx context.Context, iD string, aliveSeconds float64) (OtherEmbeddedReplicaRow, error) {
 	row := q.db.QueryRow(ctx, otherEmbeddedReplica, iD, aliveSeconds)
 	var i OtherEmbeddedReplicaRow
@@ -159,7 +159,7 @@ const queueDelaySeconds = `-- name: QueueDelaySeconds :one
 select coalesce(greatest(extract(epoch from now() - min(at)), 0), 0)::float8 from due
 `
 
-// QueueDelaySeconds is how long the oldest thing that is due waits to be taken up.
+// QueueDelaySeconds returns for how long the oldest due item has waited.
 func (q *Queries) QueueDelaySeconds(ctx context.Context) (float64, error) {
 	row := q.db.QueryRow(ctx, queueDelaySeconds)
 	var column_1 float64
@@ -187,8 +187,10 @@ type RecordHeartbeatParams struct {
 	GapSeconds float64
 }
 
-// system: the replicas, and counts for whoever runs the control plane. Replicas and due belong to no org; all else is one org's.
-// RecordHeartbeat is a replica's heartbeat, and returns the time. After a gap in which no replica could write, the control plane is up since now.
+// The replicas, and counts for the operator of the control plane. Replicas and due items belong to no org, everything
+// else to one.
+// RecordHeartbeat stores a replica's heartbeat and returns the time. After a gap in which no replica could write, the
+// control plane counts as up since now.
 func (q *Queries) RecordHeartbeat(ctx context.Context, arg RecordHeartbeatParams) (time.Time, error) {
 	row := q.db.QueryRow(ctx, recordHeartbeat,
 		arg.ID,
@@ -219,9 +221,9 @@ type RescueWorkParams struct {
 	InHand         []int64
 }
 
-// RescueWork gives others what a replica had in hand that is not there any more, and what this one was given without ever learning of
-// it: when Postgres goes away between a commit and its answer. Work may run twice, so a replica that only seemed to be gone, and an
-// end that was not noted yet, do no harm.
+// RescueWork requeues the work of replicas that have stopped, and work that this replica claimed without learning of
+// it, when Postgres failed between a commit and its response. Work may run twice, so it does no harm if a replica
+// only seemed to have stopped, or if its end was not stored yet.
 func (q *Queries) RescueWork(ctx context.Context, arg RescueWorkParams) (int64, error) {
 	result, err := q.db.Exec(ctx, rescueWork,
 		arg.GoneSeconds,
@@ -248,7 +250,7 @@ type RunnersByStateRow struct {
 	Runners int64
 }
 
-// RunnersByState counts an org's runners. One that is off is heard of, and takes nothing.
+// RunnersByState counts an org's runners. One that is switched off sends heartbeats and takes no jobs.
 func (q *Queries) RunnersByState(ctx context.Context, onlineSeconds float64, orgID string) ([]RunnersByStateRow, error) {
 	rows, err := q.db.Query(ctx, runnersByState, onlineSeconds, orgID)
 	if err != nil {

@@ -52,7 +52,7 @@ type CreateTokenParams struct {
 	ExpiresAt *time.Time
 }
 
-// Who may do what: the tokens of people and programs, and the record of what was done with them.
+// The tokens of people and programs, and the audit log.
 func (q *Queries) CreateToken(ctx context.Context, arg CreateTokenParams) (Token, error) {
 	row := q.db.QueryRow(ctx, createToken,
 		arg.OrgID,
@@ -85,7 +85,7 @@ const retireToken = `-- name: RetireToken :exec
 update tokens set revoked_at = expires_at where org_id = $1 and name = $2 and revoked_at is null and expires_at <= now()
 `
 
-// RetireToken frees the name of a token that has run out.
+// RetireToken frees the name of an expired token.
 func (q *Queries) RetireToken(ctx context.Context, orgID string, name string) error {
 	_, err := q.db.Exec(ctx, retireToken, orgID, name)
 	return err
@@ -95,7 +95,7 @@ const revokeToken = `-- name: RevokeToken :one
 update tokens set revoked_at = now() where org_id = $1 and id = $2 and revoked_at is null returning org_id, id, name, role, app_id, hash, created_by, expires_at, last_used_at, revoked_at, created_at
 `
 
-// RevokeToken gives no row for a token that is revoked already.
+// RevokeToken returns no row for a token that is already revoked.
 func (q *Queries) RevokeToken(ctx context.Context, orgID string, iD string) (Token, error) {
 	row := q.db.QueryRow(ctx, revokeToken, orgID, iD)
 	var i Token
@@ -126,7 +126,7 @@ type TokenByHashRow struct {
 	App   string
 }
 
-// TokenByHash is the token, if it is good, with the name of the one app that it opens, if it is for one.
+// TokenByHash returns a valid token, with the name of its app if it is for one app only.
 func (q *Queries) TokenByHash(ctx context.Context, orgID string, hash []byte) (TokenByHashRow, error) {
 	row := q.db.QueryRow(ctx, tokenByHash, orgID, hash)
 	var i TokenByHashRow
@@ -151,7 +151,7 @@ const tokenIsGood = `-- name: TokenIsGood :one
 select exists (select from tokens where org_id = $1 and id = $2 and revoked_at is null and (expires_at is null or expires_at > now()))
 `
 
-// TokenIsGood says whether a token that opened something would open it still.
+// TokenIsGood reports whether a token that opened a stream is still valid for it.
 func (q *Queries) TokenIsGood(ctx context.Context, orgID string, iD string) (bool, error) {
 	row := q.db.QueryRow(ctx, tokenIsGood, orgID, iD)
 	var exists bool
@@ -163,7 +163,7 @@ const tokenKeys = `-- name: TokenKeys :many
 select key from token_keys order by id desc
 `
 
-// TokenKeys are what the checks of tokens are made with, the newest first.
+// TokenKeys returns the keys by which tokens are checked, the newest first.
 func (q *Queries) TokenKeys(ctx context.Context) ([][]byte, error) {
 	rows, err := q.db.Query(ctx, tokenKeys)
 	if err != nil {
@@ -189,7 +189,7 @@ update tokens set last_used_at = now()
 where org_id = $1 and id = $2 and (last_used_at is null or last_used_at < now() - make_interval(secs => $3::float8))
 `
 
-// TouchToken notes that a token was used, at most once in a while.
+// TouchToken records when a token was used, at most once in an interval.
 func (q *Queries) TouchToken(ctx context.Context, orgID string, iD string, everySeconds float64) error {
 	_, err := q.db.Exec(ctx, touchToken, orgID, iD, everySeconds)
 	return err
@@ -211,7 +211,7 @@ type ViewAuditParams struct {
 	Most    int32
 }
 
-// ViewAudit: the newest first. An action is given whole, or by its first part.
+// ViewAudit returns the newest events first. An action matches as a whole or by its first part.
 func (q *Queries) ViewAudit(ctx context.Context, arg ViewAuditParams) ([]AuditEvent, error) {
 	rows, err := q.db.Query(ctx, viewAudit,
 		arg.OrgID,

@@ -109,7 +109,7 @@ type AddInstallParams struct {
 	Overrides         json.RawMessage
 }
 
-// AddInstall makes one; it belongs to people, and has no labels, account, toggles and overrides, unless they are given.
+// AddInstall adds an install that people manage, without labels, account, toggles and overrides unless they are set.
 func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install, error) {
 	row := q.db.QueryRow(ctx, addInstall,
 		arg.OrgID,
@@ -260,7 +260,7 @@ select id from builds where org_id = $1 and component_id = $2 and artifact_diges
 order by number limit 1
 `
 
-// BuildOfArtifact is the build that made what a plan was made from.
+// BuildOfArtifact returns the build whose artifact a plan was made from.
 func (q *Queries) BuildOfArtifact(ctx context.Context, orgID string, componentID string, artifact string) (string, error) {
 	row := q.db.QueryRow(ctx, buildOfArtifact, orgID, componentID, artifact)
 	var id string
@@ -275,7 +275,7 @@ join builds b on b.org_id = rc.org_id and b.input_id = rc.input_id
 where ic.org_id = $2 and ic.id = $3 order by b.status <> 'failed' desc, b.number desc limit 1
 `
 
-// BuildWanted is the newest build of what an install's component is to be made from in a release.
+// BuildWanted returns the newest build that an install's component uses in a release.
 func (q *Queries) BuildWanted(ctx context.Context, releaseID string, orgID string, installComponentID string) (string, error) {
 	row := q.db.QueryRow(ctx, buildWanted, releaseID, orgID, installComponentID)
 	var id string
@@ -327,8 +327,8 @@ type ChangedInstallsRow struct {
 	App     string
 }
 
-// ChangedInstalls are the installs of an app that changed since a ReadMark, or whose workflows did. Transactions that are to come are left
-// out: a row that was restored from another database may name one.
+// ChangedInstalls returns the installs of an app that changed since a ReadMark, or whose workflows did. It ignores
+// future transactions, which a row that was restored from another database may name.
 func (q *Queries) ChangedInstalls(ctx context.Context, orgID string, appID string, since int64) ([]ChangedInstallsRow, error) {
 	rows, err := q.db.Query(ctx, changedInstalls, orgID, appID, since)
 	if err != nil {
@@ -378,7 +378,7 @@ const currentStackOutputs = `-- name: CurrentStackOutputs :one
 select org_id, install_id, version, source, stack_version, outputs, changed, actor, created_at from stack_outputs where org_id = $1 and install_id = $2 order by version desc limit 1
 `
 
-// CurrentStackOutputs are those of the newest version.
+// CurrentStackOutputs returns the outputs of the newest version.
 func (q *Queries) CurrentStackOutputs(ctx context.Context, orgID string, installID string) (StackOutput, error) {
 	row := q.db.QueryRow(ctx, currentStackOutputs, orgID, installID)
 	var i StackOutput
@@ -418,7 +418,7 @@ const forgetAnswers = `-- name: ForgetAnswers :exec
 delete from idempotency_keys where org_id = $1 and created_at < now() - interval '7 days'
 `
 
-// An answer is given again for a week; whoever repeats a create does so within minutes.
+// ForgetAnswers deletes responses to repeated requests after a week. Clients repeat a create within minutes.
 func (q *Queries) ForgetAnswers(ctx context.Context, orgID string) error {
 	_, err := q.db.Exec(ctx, forgetAnswers, orgID)
 	return err
@@ -454,7 +454,7 @@ cross join lateral (
     select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, rule, release, revision, trace, changed, created_at, ended_at from workflows w where w.org_id = $2 and w.install_id = i.id order by w.number desc limit 1) w
 `
 
-// LastWorkflows gives the newest workflow of each install.
+// LastWorkflows returns the newest workflow of each install.
 func (q *Queries) LastWorkflows(ctx context.Context, installIds []string, orgID string) ([]Workflow, error) {
 	rows, err := q.db.Query(ctx, lastWorkflows, installIds, orgID)
 	if err != nil {
@@ -500,7 +500,7 @@ update due d set at = least(d.at, now()) where d.org_id = $1 and d.kind = 'watch
 and d.id in (select w.id from watches w where w.org_id = $1 and w.credential_id = $2)
 `
 
-// MakeWatchesOfCredentialDue has all that is read with a credential polled now.
+// MakeWatchesOfCredentialDue makes polls of everything that is read with a credential due now.
 func (q *Queries) MakeWatchesOfCredentialDue(ctx context.Context, orgID string, credentialID string) error {
 	_, err := q.db.Exec(ctx, makeWatchesOfCredentialDue, orgID, credentialID)
 	return err
@@ -591,7 +591,7 @@ const readMark = `-- name: ReadMark :one
 select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as mark
 `
 
-// ReadMark is what to give ChangedInstalls later, when it is read before what is compared.
+// ReadMark returns the mark for a later ChangedInstalls. Read it before the data that is compared.
 func (q *Queries) ReadMark(ctx context.Context) (int64, error) {
 	row := q.db.QueryRow(ctx, readMark)
 	var mark int64
@@ -648,7 +648,7 @@ type RotateWebhookParams struct {
 	ID           string
 }
 
-// RotateWebhook gives a webhook another secret. The one before is accepted for so many seconds more.
+// RotateWebhook sets another secret of a webhook. The previous one is accepted for a number of seconds.
 func (q *Queries) RotateWebhook(ctx context.Context, arg RotateWebhookParams) (int64, error) {
 	result, err := q.db.Exec(ctx, rotateWebhook,
 		arg.GraceSeconds,
@@ -705,7 +705,7 @@ type ShowPlanRow struct {
 	App         string
 }
 
-// ShowPlan is a plan as people see it.
+// ShowPlan returns a plan as people see it.
 func (q *Queries) ShowPlan(ctx context.Context, orgID string, iD string) (ShowPlanRow, error) {
 	row := q.db.QueryRow(ctx, showPlan, orgID, iD)
 	var i ShowPlanRow
@@ -731,7 +731,7 @@ const viewApp = `-- name: ViewApp :one
 select org_id, id, name, watch_id, directory, version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and (id = $2 or name = $2)
 `
 
-// What the control API reads to show, and the few records that only it writes.
+// What the control API shows, and the few records that only it writes.
 func (q *Queries) ViewApp(ctx context.Context, orgID string, key string) (App, error) {
 	row := q.db.QueryRow(ctx, viewApp, orgID, key)
 	var i App
@@ -799,7 +799,7 @@ type ViewAppVersionsRow struct {
 	Commit     string
 }
 
-// ViewAppVersions are versions without their config, which may be large.
+// ViewAppVersions returns versions without their config, which may be large.
 func (q *Queries) ViewAppVersions(ctx context.Context, orgID string, ids []string) ([]ViewAppVersionsRow, error) {
 	rows, err := q.db.Query(ctx, viewAppVersions, orgID, ids)
 	if err != nil {
@@ -958,7 +958,8 @@ type ViewApprovalsRow struct {
 	Because            string
 }
 
-// ViewApprovals: the newest first. It leaves out the reports of a brief list, which are by far the most of it: they are not even read.
+// ViewApprovals returns the newest approvals first. A brief list leaves out the reports, which are by far the largest
+// part, and does not read them.
 func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([]ViewApprovalsRow, error) {
 	rows, err := q.db.Query(ctx, viewApprovals,
 		arg.Brief,
@@ -1234,7 +1235,7 @@ select ii.org_id, ii.install_id, ii.name, ii.value, ii.sealed, ii.hash, ii.updat
 where ii.org_id = $1 and i.runner_id = $2 and ii.sealed is not null and ii.sealed->>'key_id' = $3::text
 `
 
-// ViewInputsToReseal are the sensitive inputs on a runner's installs that are sealed to another key than its own.
+// ViewInputsToReseal returns the sensitive inputs of a runner's installs that are sealed to another key than its own.
 func (q *Queries) ViewInputsToReseal(ctx context.Context, orgID string, runnerID string, keyID string) ([]InstallInput, error) {
 	rows, err := q.db.Query(ctx, viewInputsToReseal, orgID, runnerID, keyID)
 	if err != nil {
@@ -1274,7 +1275,8 @@ type ViewInstallRow struct {
 	App     string
 }
 
-// ViewInstall takes an id, a name that one app has, or app/name. The name is asked for by itself, so that an index can find it.
+// ViewInstall finds an install by its id, a name that only one app has, or app/name. The name is a separate
+// condition, so that an index can find it.
 func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]ViewInstallRow, error) {
 	rows, err := q.db.Query(ctx, viewInstall, orgID, key)
 	if err != nil {
@@ -1400,7 +1402,8 @@ type ViewInstallsRow struct {
 	App     string
 }
 
-// ViewInstalls are by app and name, those after a place in that order. Labels are those that an install must have.
+// ViewInstalls is ordered by app and name, and returns those after a place in that order. An install must have all
+// the labels.
 func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]ViewInstallsRow, error) {
 	rows, err := q.db.Query(ctx, viewInstalls,
 		arg.OrgID,
@@ -1542,7 +1545,7 @@ type ViewNewestBuildsRow struct {
 	InputDigest string
 }
 
-// ViewNewestBuilds gives the newest build of the current input of each present component.
+// ViewNewestBuilds returns the newest build of the current input of each present component.
 func (q *Queries) ViewNewestBuilds(ctx context.Context, orgID string, appID string) ([]ViewNewestBuildsRow, error) {
 	rows, err := q.db.Query(ctx, viewNewestBuilds, orgID, appID)
 	if err != nil {
@@ -1609,7 +1612,7 @@ type ViewNewestReleasesRow struct {
 	Version     int32
 }
 
-// ViewNewestReleases gives the newest release of each app.
+// ViewNewestReleases returns the newest release of each app.
 func (q *Queries) ViewNewestReleases(ctx context.Context, appIds []string, orgID string) ([]ViewNewestReleasesRow, error) {
 	rows, err := q.db.Query(ctx, viewNewestReleases, appIds, orgID)
 	if err != nil {
@@ -2023,7 +2026,7 @@ type ViewStackOutputVersionsRow struct {
 	CreatedAt    time.Time
 }
 
-// ViewStackOutputVersions: the newest first, without the outputs.
+// ViewStackOutputVersions returns the newest versions first, without the outputs.
 func (q *Queries) ViewStackOutputVersions(ctx context.Context, arg ViewStackOutputVersionsParams) ([]ViewStackOutputVersionsRow, error) {
 	rows, err := q.db.Query(ctx, viewStackOutputVersions,
 		arg.OrgID,
@@ -2123,7 +2126,7 @@ type ViewStackVersionsRow struct {
 	CreatedAt time.Time
 }
 
-// ViewStackVersions: the newest first, without the files.
+// ViewStackVersions returns the newest versions first, without the files.
 func (q *Queries) ViewStackVersions(ctx context.Context, arg ViewStackVersionsParams) ([]ViewStackVersionsRow, error) {
 	rows, err := q.db.Query(ctx, viewStackVersions,
 		arg.OrgID,
@@ -2234,8 +2237,8 @@ type ViewUnbuiltRow struct {
 	EndedAt *time.Time
 }
 
-// ViewUnbuilt gives the present components of apps that cannot be built, or whose current input has no succeeded build, each with
-// the newest build of that input.
+// ViewUnbuilt returns the present components of apps that cannot be built, or whose current input has no successful
+// build, each with the newest build of that input.
 func (q *Queries) ViewUnbuilt(ctx context.Context, orgID string, appIds []string) ([]ViewUnbuiltRow, error) {
 	rows, err := q.db.Query(ctx, viewUnbuilt, orgID, appIds)
 	if err != nil {
@@ -2396,7 +2399,7 @@ type ViewWorkflowsRow struct {
 	Commit   string
 }
 
-// ViewWorkflows: the newest first.
+// ViewWorkflows returns the newest workflows first.
 func (q *Queries) ViewWorkflows(ctx context.Context, arg ViewWorkflowsParams) ([]ViewWorkflowsRow, error) {
 	rows, err := q.db.Query(ctx, viewWorkflows,
 		arg.OrgID,

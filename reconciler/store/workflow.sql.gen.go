@@ -181,7 +181,7 @@ type AddStepsParams struct {
 	Targets           []string
 }
 
-// AddSteps adds the steps of new workflows, of which some have begun, and syncs that need no job have ended.
+// AddSteps adds the steps of new workflows. Some have started, and syncs that need no job have ended.
 func (q *Queries) AddSteps(ctx context.Context, arg AddStepsParams) error {
 	_, err := q.db.Exec(ctx, addSteps,
 		arg.OrgID,
@@ -233,7 +233,7 @@ type AddWorkflowsRow struct {
 	Number int32
 }
 
-// AddWorkflows adds workflows of any number of installs; nth counts those of one install, from 1.
+// AddWorkflows adds workflows of any number of installs. nth numbers those of one install, from 1.
 func (q *Queries) AddWorkflows(ctx context.Context, arg AddWorkflowsParams) ([]AddWorkflowsRow, error) {
 	rows, err := q.db.Query(ctx, addWorkflows,
 		arg.OrgID,
@@ -288,7 +288,7 @@ type ApprovedScriptsRow struct {
 	Content json.RawMessage
 }
 
-// ApprovedScripts are the scripts of each action of an install that were approved last.
+// ApprovedScripts returns the scripts of each action of an install that were approved last.
 func (q *Queries) ApprovedScripts(ctx context.Context, orgID string, installID string) ([]ApprovedScriptsRow, error) {
 	rows, err := q.db.Query(ctx, approvedScripts, orgID, installID)
 	if err != nil {
@@ -326,7 +326,8 @@ const componentsWithFailedApply = `-- name: ComponentsWithFailedApply :many
 select distinct component from plans where org_id = $1 and workflow_id = $2 and status = 'failed'
 `
 
-// ComponentsWithFailedApply gives the components of a workflow of which an apply began that did not end well: something may have been deployed.
+// ComponentsWithFailedApply returns the components of a workflow with an apply that started and failed: something may
+// have been deployed.
 func (q *Queries) ComponentsWithFailedApply(ctx context.Context, orgID string, workflowID string) ([]string, error) {
 	rows, err := q.db.Query(ctx, componentsWithFailedApply, orgID, workflowID)
 	if err != nil {
@@ -383,7 +384,8 @@ type CurrentJobsRow struct {
 	Started       bool
 }
 
-// CurrentJobs returns the newest job of each step of a workflow that has one. A sync that needed none has an empty id and succeeded.
+// CurrentJobs returns the newest job of each step of a workflow that has one. A sync that needed none has an empty id
+// and the status succeeded.
 func (q *Queries) CurrentJobs(ctx context.Context, orgID string, workflowID string) ([]CurrentJobsRow, error) {
 	rows, err := q.db.Query(ctx, currentJobs, orgID, workflowID)
 	if err != nil {
@@ -444,7 +446,7 @@ type CurrentPlansRow struct {
 	Authority          string
 }
 
-// CurrentPlans gives what a graph needs of the plans that its steps name; reports are large and stay where they are.
+// CurrentPlans returns what a graph needs of the plans that its steps name, without the reports, which are large.
 func (q *Queries) CurrentPlans(ctx context.Context, orgID string, workflowID string) ([]CurrentPlansRow, error) {
 	rows, err := q.db.Query(ctx, currentPlans, orgID, workflowID)
 	if err != nil {
@@ -744,7 +746,7 @@ type LinkPlanParams struct {
 	Component  string
 }
 
-// LinkPlan makes a plan the one that a component's plan, approve and apply are about.
+// LinkPlan makes a plan that of a component's steps plan, approve and apply.
 func (q *Queries) LinkPlan(ctx context.Context, arg LinkPlanParams) error {
 	_, err := q.db.Exec(ctx, linkPlan,
 		arg.PlanID,
@@ -803,8 +805,8 @@ const lockInstall = `-- name: LockInstall :one
 select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and id = $2 for update
 `
 
-// workflow: workflows, their steps, plans, approvals and refusals, and what was applied. Everything that is read here to decide is
-// read under the lock of the workflow's install.
+// Workflows with their steps, plans, approvals and rejections, and what was applied (package workflow). What decisions
+// depend on is read under the lock of the workflow's install.
 func (q *Queries) LockInstall(ctx context.Context, orgID string, iD string) (Install, error) {
 	row := q.db.QueryRow(ctx, lockInstall, orgID, iD)
 	var i Install
@@ -840,7 +842,7 @@ const markSkippedByPerson = `-- name: MarkSkippedByPerson :execrows
 update steps set skipped_by_person = true where org_id = $1 and id = $2 and status = 'skipped'
 `
 
-// MarkSkippedByPerson says that it was a person who skipped a step.
+// MarkSkippedByPerson records that a person skipped a step.
 func (q *Queries) MarkSkippedByPerson(ctx context.Context, orgID string, iD string) (int64, error) {
 	result, err := q.db.Exec(ctx, markSkippedByPerson, orgID, iD)
 	if err != nil {
@@ -853,7 +855,7 @@ const newestSettings = `-- name: NewestSettings :one
 select org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, because, author, subject, report, group_digest, individual_approval, created_at, ended_at from approvals where org_id = $1 and install_id = $2 and kind = 'settings' order by id desc limit 1
 `
 
-// NewestSettings is the newest question about an install's settings.
+// NewestSettings returns the newest question about an install's settings.
 func (q *Queries) NewestSettings(ctx context.Context, orgID string, installID string) (Approval, error) {
 	row := q.db.QueryRow(ctx, newestSettings, orgID, installID)
 	var i Approval
@@ -890,7 +892,7 @@ type NewestStateSerialRow struct {
 	Lineage string
 }
 
-// NewestStateSerial is what the next plan would read.
+// NewestStateSerial returns the serial of the state that the next plan would read.
 func (q *Queries) NewestStateSerial(ctx context.Context, orgID string, installComponentID string) (NewestStateSerialRow, error) {
 	row := q.db.QueryRow(ctx, newestStateSerial, orgID, installComponentID)
 	var i NewestStateSerialRow
@@ -909,7 +911,7 @@ type PlanApprovalRow struct {
 	Actor     string
 }
 
-// PlanApproval is by what a plan was approved (workflow.Authority), and who said so.
+// PlanApproval returns how a plan was approved (workflow.Authority), and by whom.
 func (q *Queries) PlanApproval(ctx context.Context, orgID string, planID string) (PlanApprovalRow, error) {
 	row := q.db.QueryRow(ctx, planApproval, orgID, planID)
 	var i PlanApprovalRow
@@ -931,7 +933,7 @@ type PutActionRunParams struct {
 	Status     string
 }
 
-// PutActionRun records how the latest run of an action ended.
+// PutActionRun stores how the latest run of an action ended.
 func (q *Queries) PutActionRun(ctx context.Context, arg PutActionRunParams) error {
 	_, err := q.db.Exec(ctx, putActionRun,
 		arg.OrgID,
@@ -1025,8 +1027,8 @@ type RecordRejectionParams struct {
 	WorkflowID         string
 }
 
-// RecordRejection remembers a no to what is wanted of a component. A no to doing again what is there already ends with its workflow: it
-// is none to what is there.
+// RecordRejection stores the rejection of a desired state of a component. The rejection of a redeploy of what is
+// applied ends with its workflow, because it does not reject what is applied.
 func (q *Queries) RecordRejection(ctx context.Context, arg RecordRejectionParams) error {
 	_, err := q.db.Exec(ctx, recordRejection,
 		arg.OrgID,
@@ -1079,8 +1081,8 @@ type RulesOfWorkflowsRow struct {
 	MayApprove        bool
 }
 
-// RulesOfWorkflows gives, of workflows with an approver's rule, whether the approver's token may still answer approvals of the app, and
-// whether the install lets nobody approve what they asked for themselves.
+// RulesOfWorkflows returns, for workflows with an approver's rule, whether the approver's token may still answer
+// approvals of the app, and whether the install forbids people to approve what they requested.
 func (q *Queries) RulesOfWorkflows(ctx context.Context, orgID string, ids []string) ([]RulesOfWorkflowsRow, error) {
 	rows, err := q.db.Query(ctx, rulesOfWorkflows, orgID, ids)
 	if err != nil {
@@ -1116,7 +1118,7 @@ type RunningActionParams struct {
 	Component string
 }
 
-// RunningAction gives the running workflows of an install that run an action, or will, because of the same event.
+// RunningAction returns the running workflows of an install that run an action, or will, because of the same event.
 func (q *Queries) RunningAction(ctx context.Context, arg RunningActionParams) ([]int32, error) {
 	rows, err := q.db.Query(ctx, runningAction,
 		arg.OrgID,
@@ -1201,7 +1203,7 @@ type ScriptAnswersRow struct {
 	ApprovalID string
 }
 
-// ScriptAnswers are what approvers said about the scripts of an install.
+// ScriptAnswers returns the answers of approvers about the scripts of an install.
 func (q *Queries) ScriptAnswers(ctx context.Context, orgID string, installID string) ([]ScriptAnswersRow, error) {
 	rows, err := q.db.Query(ctx, scriptAnswers, orgID, installID)
 	if err != nil {
@@ -1249,7 +1251,8 @@ type SetAppliedParams struct {
 	ID         string
 }
 
-// SetApplied says what is there now, or, with an empty digest and an artifact, what was being put there when it became unknown.
+// SetApplied stores what is applied or, with an empty digest and an artifact, what was being applied when the result
+// became unknown.
 func (q *Queries) SetApplied(ctx context.Context, arg SetAppliedParams) (int64, error) {
 	result, err := q.db.Exec(ctx, setApplied,
 		arg.Digest,
@@ -1271,7 +1274,7 @@ const setCluster = `-- name: SetCluster :exec
 update install_components set applied_cluster = $1 where org_id = $2 and id = $3 and applied_artifact <> ''
 `
 
-// SetCluster keeps which cluster the runner applied to.
+// SetCluster stores which cluster the runner applied to.
 func (q *Queries) SetCluster(ctx context.Context, cluster json.RawMessage, orgID string, iD string) error {
 	_, err := q.db.Exec(ctx, setCluster, cluster, orgID, iD)
 	return err
@@ -1289,7 +1292,7 @@ type SetHealthParams struct {
 	SeenAt time.Time
 }
 
-// SetHealth says how what is there was when its runner looked; an older look than the one that is kept is none.
+// SetHealth stores the health that a runner reported, unless a newer report is stored.
 func (q *Queries) SetHealth(ctx context.Context, arg SetHealthParams) error {
 	_, err := q.db.Exec(ctx, setHealth,
 		arg.Health,
@@ -1349,7 +1352,7 @@ type SetRuleParams struct {
 	ID                string
 }
 
-// SetRule sets what an install lets through unasked, and who said so.
+// SetRule sets which plans of an install are approved automatically, who may approve the others, and who set it.
 func (q *Queries) SetRule(ctx context.Context, arg SetRuleParams) error {
 	_, err := q.db.Exec(ctx, setRule,
 		arg.Approval,
@@ -1366,7 +1369,7 @@ const setStepRejectedBy = `-- name: SetStepRejectedBy :execrows
 update steps set rejected_by = $1 where org_id = $2 and id = $3 and status = 'failed'
 `
 
-// SetStepRejectedBy says who said no to the plan or the script of a step.
+// SetStepRejectedBy records who rejected the plan or the script of a step.
 func (q *Queries) SetStepRejectedBy(ctx context.Context, rejectedBy string, orgID string, iD string) (int64, error) {
 	result, err := q.db.Exec(ctx, setStepRejectedBy, rejectedBy, orgID, iD)
 	if err != nil {
@@ -1417,7 +1420,7 @@ const setWorkflowRule = `-- name: SetWorkflowRule :execrows
 update workflows set rule = $1, revision = revision + 1 where org_id = $2 and id = $3 and status = 'running'
 `
 
-// SetWorkflowRule sets or takes back an approver's rule for a running workflow.
+// SetWorkflowRule sets or removes an approver's rule for a running workflow.
 func (q *Queries) SetWorkflowRule(ctx context.Context, rule json.RawMessage, orgID string, iD string) (int64, error) {
 	result, err := q.db.Exec(ctx, setWorkflowRule, rule, orgID, iD)
 	if err != nil {
@@ -1467,7 +1470,7 @@ type StateToRestoreRow struct {
 	Here   bool
 }
 
-// StateToRestore is one version of a state, and whether it is the one that the next plan would read.
+// StateToRestore returns one version of a state, and whether the next plan would read it.
 func (q *Queries) StateToRestore(ctx context.Context, orgID string, installComponentID string, version int32) (StateToRestoreRow, error) {
 	row := q.db.QueryRow(ctx, stateToRestore, orgID, installComponentID, version)
 	var i StateToRestoreRow
@@ -1540,7 +1543,7 @@ type WaitingScriptsRow struct {
 	Subject json.RawMessage
 }
 
-// WaitingScripts is the question about scripts of a workflow that waits.
+// WaitingScripts returns the open question about scripts of a workflow.
 func (q *Queries) WaitingScripts(ctx context.Context, orgID string, workflowID string) (WaitingScriptsRow, error) {
 	row := q.db.QueryRow(ctx, waitingScripts, orgID, workflowID)
 	var i WaitingScriptsRow

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/nuon-toolkit/nuon/reconciler/jobs"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -51,8 +50,8 @@ type incoming struct {
 }
 
 // countStored counts the stored states of the attempt and of the install.
-func countStored(ctx context.Context, tx *store.Tx, in incoming) (store.StateRoomRow, error) {
-	return tx.StateRoom(ctx, store.StateRoomParams{
+func countStored(ctx context.Context, tx *store.Tx, in incoming) (store.StateUsageRow, error) {
+	return tx.StateUsage(ctx, store.StateUsageParams{
 		OrgID: tx.Org, InstallComponentID: in.subject.Component, JobID: in.by.Job.ID, Attempt: in.by.Row.Number,
 	})
 }
@@ -61,20 +60,20 @@ func countStored(ctx context.Context, tx *store.Tx, in incoming) (store.StateRoo
 // it, then, for the install's limit, the oldest superseded versions. If the state would not fit
 // even then, it removes nothing and returns the reason.
 func (s *Service) evictVersions(ctx context.Context, tx *store.Tx, in incoming) (full string, err error) {
-	room, err := countStored(ctx, tx, in)
+	usage, err := countStored(ctx, tx, in)
 	if err != nil {
 		return "", err
 	}
-	var gone []store.SupersededStatesRow
+	var removed []store.SupersededStatesRow
 	remove := func(component string, version, bytes int32) {
-		gone = append(gone, store.SupersededStatesRow{InstallComponentID: component, Version: version})
-		room.Versions, room.Bytes = room.Versions-1, room.Bytes-int64(bytes)
+		removed = append(removed, store.SupersededStatesRow{InstallComponentID: component, Version: version})
+		usage.Versions, usage.Bytes = usage.Versions-1, usage.Bytes-int64(bytes)
 	}
 	attemptFits := func() bool {
-		return room.AttemptVersions < s.limits.AttemptVersions && room.AttemptBytes+in.bytes <= s.limits.AttemptBytes
+		return usage.AttemptVersions < s.limits.AttemptVersions && usage.AttemptBytes+in.bytes <= s.limits.AttemptBytes
 	}
 	installFits := func() bool {
-		return room.Versions < s.limits.InstallVersions && room.Bytes+in.bytes <= s.limits.InstallBytes
+		return usage.Versions < s.limits.InstallVersions && usage.Bytes+in.bytes <= s.limits.InstallBytes
 	}
 	if !attemptFits() {
 		own, err := tx.ReplaceableStates(ctx, store.ReplaceableStatesParams{
@@ -89,13 +88,13 @@ func (s *Service) evictVersions(ctx context.Context, tx *store.Tx, in incoming) 
 				break
 			}
 			remove(in.subject.Component, row.Version, row.Bytes)
-			room.AttemptVersions, room.AttemptBytes = room.AttemptVersions-1, room.AttemptBytes-int64(row.Bytes)
+			usage.AttemptVersions, usage.AttemptBytes = usage.AttemptVersions-1, usage.AttemptBytes-int64(row.Bytes)
 		}
 	}
 	if !attemptFits() {
 		return fmt.Sprintf("attempt %d of job %s has left %d versions (%s) that do not replace each other, and an attempt "+
 			"may leave %d (%s)",
-			in.by.Row.Number, in.by.Job.ID, room.AttemptVersions, mebibytes(room.AttemptBytes),
+			in.by.Row.Number, in.by.Job.ID, usage.AttemptVersions, mebibytes(usage.AttemptBytes),
 			s.limits.AttemptVersions, mebibytes(s.limits.AttemptBytes)), nil
 	}
 	if !installFits() {
@@ -112,9 +111,9 @@ func (s *Service) evictVersions(ctx context.Context, tx *store.Tx, in incoming) 
 	}
 	if !installFits() {
 		return fmt.Sprintf("the install has %d state versions (%s) that cannot be deleted yet, and may have %d (%s)",
-			room.Versions, mebibytes(room.Bytes), s.limits.InstallVersions, mebibytes(s.limits.InstallBytes)), nil
+			usage.Versions, mebibytes(usage.Bytes), s.limits.InstallVersions, mebibytes(s.limits.InstallBytes)), nil
 	}
-	for _, row := range gone {
+	for _, row := range removed {
 		if err := tx.RemoveState(ctx, tx.Org, row.InstallComponentID, row.Version); err != nil {
 			return "", err
 		}
@@ -128,8 +127,8 @@ func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<2
 // stalls, and the record tells a person why. One record per attempt is enough, because its runner
 // delivers its states in order.
 func (s *Service) withhold(ctx context.Context, tx *store.Tx, in incoming, full string) error {
-	room, err := countStored(ctx, tx, in)
-	if err != nil || room.Withheld {
+	usage, err := countStored(ctx, tx, in)
+	if err != nil || usage.Withheld {
 		return err
 	}
 	reason := fmt.Sprintf("its runner keeps it on disk and sends it again, because the limit is reached: %s", full)

@@ -1,4 +1,4 @@
--- What catalog reads and writes: apps, their versions and components.
+-- Apps with their versions and components (package catalog).
 
 -- name: AppByID :one
 select * from apps where org_id = @org_id and id = @id;
@@ -25,7 +25,7 @@ returning *;
 -- name: NextVersionNumber :one
 select (coalesce(max(number), 0) + 1)::int from app_versions where org_id = @org_id and app_id = @app_id;
 
--- A version that is current again says why, and at which revision.
+-- ReviveAppVersion stores why, and at which revision, an earlier version is the current one again.
 -- name: ReviveAppVersion :exec
 update app_versions set reason = @reason, revision_id = @revision_id where org_id = @org_id and id = @id;
 
@@ -33,8 +33,8 @@ update app_versions set reason = @reason, revision_id = @revision_id where org_i
 update apps set version_id = @version_id, revision_id = @revision_id, diagnostics = @diagnostics
 where org_id = @org_id and id = @id;
 
--- PutComponent takes the input from a component whose code is to come from elsewhere, until that has been looked at: the new config
--- with the old code was never meant by anybody. The same code has the same input, and then nothing is built.
+-- PutComponent deletes the input of a component whose code is to come from elsewhere, until that code was inspected:
+-- nobody meant the new config with the old code. The same code has the same input, and then nothing is built.
 -- name: PutComponent :exec
 insert into components as c (org_id, id, app_id, name, kind, present, watch_id)
 values (@org_id, @id, @app_id, @name, @kind, true, @watch_id)

@@ -1,17 +1,17 @@
 -- Cloud identities of customers' accounts, and what stacks report.
 
--- AddNonce keeps a nonce, and forgets those that have expired.
+-- AddNonce stores a nonce and deletes those that have expired.
 -- name: AddNonce :exec
 with gone as (delete from identity_nonces n where n.org_id = @org_id and n.install_id = @install_id and n.expires_at < now())
 insert into identity_nonces (org_id, hash, install_id, recipient, proof, expires_at)
 values (@org_id, @hash, @install_id, @recipient, @proof, now() + make_interval(secs => @life_seconds::float8));
 
--- TakeNonce gives a nonce once.
+-- TakeNonce returns a nonce once.
 -- name: TakeNonce :one
 delete from identity_nonces where org_id = @org_id and hash = @hash and install_id = @install_id
 returning recipient, proof, (expires_at > now())::bool as valid;
 
--- NoteClaim keeps who proved an identity, or that they did so again.
+-- NoteClaim stores who proved an identity, or that they did so again.
 -- name: NoteClaim :one
 insert into cloud_claims (org_id, id, install_id, purpose, cloud, account, tenant, name, machine, recipient, token_hash)
 values (@org_id, @id, @install_id, @purpose, @cloud, @account, @tenant, @name, @machine, @recipient, @token_hash)
@@ -19,11 +19,11 @@ on conflict (org_id, install_id, purpose, cloud, account, tenant, name, machine,
 do update set last_seen = now(), token_hash = coalesce(excluded.token_hash, cloud_claims.token_hash)
 returning *;
 
--- ClaimOfToken is who a token that is bound to no nonce was used by.
+-- ClaimOfToken returns the claim that used a token which is bound to no nonce.
 -- name: ClaimOfToken :one
 select * from cloud_claims where org_id = @org_id and token_hash = @token_hash;
 
--- PruneClaims keeps the newest of those that wait.
+-- PruneClaims deletes the waiting claims of an install except the newest.
 -- name: PruneClaims :exec
 delete from cloud_claims c where c.org_id = @org_id and c.install_id = @install_id and c.confirmed_at is null and c.id not in (
     select k.id from cloud_claims k where k.org_id = @org_id and k.install_id = @install_id and k.confirmed_at is null
@@ -33,16 +33,16 @@ delete from cloud_claims c where c.org_id = @org_id and c.install_id = @install_
 update cloud_claims set confirmed_by = @confirmed_by, confirmed_at = clock_timestamp()
 where org_id = @org_id and id = @id and confirmed_at is null returning *;
 
--- WaitingClaims are those of the runners' installs that wait for a person.
+-- WaitingClaims returns the claims of the runners' installs that wait for a person.
 -- name: WaitingClaims :many
 select sqlc.embed(c), i.name as install, i.runner_id from cloud_claims c join installs i on i.org_id = c.org_id and i.id = c.install_id
 where c.org_id = @org_id and i.runner_id = any(@runner_ids::text[]) and c.confirmed_at is null order by c.last_seen desc, c.id;
 
--- SetConfirmedAccount keeps the account that a person confirmed.
+-- SetConfirmedAccount stores the account that a person confirmed.
 -- name: SetConfirmedAccount :exec
 update installs set confirmed_account = @confirmed_account where org_id = @org_id and id = @id;
 
--- UseClaim takes a machine's claim off the list of those that wait.
+-- UseClaim marks a machine's claim as used, so that it no longer waits.
 -- name: UseClaim :exec
 update cloud_claims set confirmed_at = coalesce(confirmed_at, clock_timestamp()),
     confirmed_by = case when confirmed_by = '' then 'cloud account' else confirmed_by end
@@ -51,11 +51,11 @@ where org_id = @org_id and id = @id;
 -- name: PhoneHomeOf :one
 select * from phone_homes where org_id = @org_id and install_id = @install_id and request_id = @request_id;
 
--- LastPhoneHome is the newest one, whatever became of it.
+-- LastPhoneHome returns the newest report, accepted or not.
 -- name: LastPhoneHome :one
 select * from phone_homes where org_id = @org_id and install_id = @install_id order by created_at desc, request_id desc limit 1;
 
--- LastAcceptedPhoneHome is the newest one that counts.
+-- LastAcceptedPhoneHome returns the newest accepted report.
 -- name: LastAcceptedPhoneHome :one
 select * from phone_homes where org_id = @org_id and install_id = @install_id and status = 'accepted'
 order by created_at desc, request_id desc limit 1;
@@ -69,13 +69,14 @@ returning *;
 update phone_homes set status = @status, reason = @reason, kept = @kept, created_at = clock_timestamp()
 where org_id = @org_id and install_id = @install_id and request_id = @request_id;
 
--- WaitingPhoneHome is the newest one of an account that waits for it to be confirmed.
+-- WaitingPhoneHome returns the newest report from an account that waits to be confirmed.
 -- name: WaitingPhoneHome :one
 select p.* from phone_homes p where p.org_id = @org_id and p.install_id = @install_id and p.status = 'waiting'
     and p.subject->>'cloud' = @cloud::text and p.subject->>'account' = @account::text
 order by p.created_at desc, p.request_id desc limit 1;
 
--- PrunePhoneHomes keeps the newest of those that count, and of the others, whom anybody may send.
+-- PrunePhoneHomes deletes the reports of an install except the newest accepted ones, and the newest of the others,
+-- which anybody may send.
 -- name: PrunePhoneHomes :exec
 delete from phone_homes p where p.org_id = @org_id and p.install_id = @install_id and p.request_id not in (
     (select k.request_id from phone_homes k where k.org_id = @org_id and k.install_id = @install_id and k.status = 'accepted'

@@ -1,4 +1,4 @@
--- Runners and their keys, jobs, attempts and leases. All times are the database's own, so replicas need not agree on one.
+-- Runners and their keys, jobs, attempts and leases. All times are the database's, so the clocks of replicas may differ.
 
 -- name: InsertRunner :one
 insert into runners (org_id, id, name, kind, shared) values (@org_id, @id, @name, @kind, @shared) returning *;
@@ -7,17 +7,18 @@ insert into runners (org_id, id, name, kind, shared) values (@org_id, @id, @name
 insert into registrations (org_id, id, runner_id, hash, expires_at)
 values (@org_id, @id, @runner_id, @hash, now() + make_interval(secs => @life_seconds::float8));
 
--- RunnerToRegister locks the runner that a registration token is for, before the token: whoever voids tokens does it in that order.
+-- RunnerToRegister locks the runner that a registration token is for, before the token. Whatever voids tokens locks
+-- them in that order.
 -- name: RunnerToRegister :one
 select r.* from registrations g join runners r on r.org_id = g.org_id and r.id = g.runner_id
 where g.org_id = @org_id and g.hash = @hash for no key update of r;
 
--- SetChallenge keeps the nonce that the holder of a token has to decrypt; one that was kept before is void.
+-- SetChallenge stores the nonce that the holder of a token has to decrypt. It replaces an earlier one.
 -- name: SetChallenge :execrows
 update registrations set challenge = @challenge::bytea, challenge_for = @challenge_for
 where org_id = @org_id and hash = @hash and used_at is null and expires_at > now();
 
--- TakeChallenge gives the nonce that waits for an answer, once.
+-- TakeChallenge returns the nonce that waits for an answer, once.
 -- name: TakeChallenge :one
 with taken as (
     select g.org_id, g.id, g.challenge, g.challenge_for from registrations g
@@ -26,16 +27,16 @@ with taken as (
 update registrations r set challenge = null, challenge_for = '' from taken t where r.org_id = t.org_id and r.id = t.id
 returning t.challenge, t.challenge_for;
 
--- UseRegistration takes a token out of the world: the second of two that try changes no row.
+-- UseRegistration marks a token as used. The second of two concurrent uses changes no row.
 -- name: UseRegistration :execrows
 update registrations set used_at = now()
 where org_id = @org_id and hash = @hash and used_at is null and expires_at > now();
 
--- VoidRegistrations makes the tokens worthless that a runner has not used.
+-- VoidRegistrations voids the unused tokens of a runner.
 -- name: VoidRegistrations :exec
 update registrations set used_at = now() where org_id = @org_id and runner_id = @runner_id and used_at is null;
 
--- LockRunner lets jobs be queued for the runner meanwhile; nobody else changes it.
+-- LockRunner locks a runner against changes. Jobs can still be queued for it.
 -- name: LockRunner :one
 select * from runners where org_id = @org_id and id = @id for no key update;
 
@@ -45,27 +46,27 @@ update runners set key_hash = @key_hash::bytea, next_key_hash = null, key_since 
 where org_id = @org_id and id = @id
 returning *;
 
--- RunnerOfKey takes the key in force, or the one that was asked for to follow it; next says that it is that one.
+-- RunnerOfKey returns the runner with a key: the current one or, with next, the one that was requested to follow it.
 -- name: RunnerOfKey :one
 select name, kind, (next_key_hash is not distinct from @key_hash::bytea)::bool as next from runners
 where org_id = @org_id and id = @id and (key_hash = @key_hash::bytea or next_key_hash = @key_hash::bytea);
 
--- HoldRunnerKey is RunnerOfKey for who gives something out to the key: a replacement that voids it waits until that is done, or is
--- waited for.
+-- HoldRunnerKey is RunnerOfKey with a shared lock, for work that must end before the key is voided.
 -- name: HoldRunnerKey :one
 select id from runners
 where org_id = @org_id and id = @id and (key_hash = @key_hash::bytea or next_key_hash = @key_hash::bytea) for share;
 
--- AskRunnerKey keeps a key that is to follow the one in force. One that was asked for before and never used is void.
+-- AskRunnerKey stores a key that is to follow the current one. It replaces one that was requested earlier and never
+-- used.
 -- name: AskRunnerKey :one
 update runners set next_key_hash = @key_hash::bytea where org_id = @org_id and id = @id and key_hash is not null returning *;
 
--- PromoteRunnerKey puts the key that was asked for in force, once.
+-- PromoteRunnerKey makes the requested key the current one, once.
 -- name: PromoteRunnerKey :execrows
 update runners set key_hash = next_key_hash, next_key_hash = null, key_since = now()
 where org_id = @org_id and id = @id and next_key_hash = @key_hash::bytea;
 
--- VoidRunner takes from a runner all that its machine knew. What it says of itself is forgotten until another machine speaks for it.
+-- VoidRunner voids the keys of a runner, and deletes what it reported about itself and the claims of its machines.
 -- name: VoidRunner :one
 with forgotten as (
     delete from cloud_claims c using installs i
@@ -76,7 +77,7 @@ update runners r set key_hash = null, next_key_hash = null, key_since = null, la
 where r.org_id = @org_id and r.id = @id
 returning r.*;
 
--- AttemptsInHand are what a runner was offered or is at work on, as far as is known.
+-- AttemptsInHand returns the attempts that a runner was offered or runs, as far as known.
 -- name: AttemptsInHand :many
 select sqlc.embed(a), sqlc.embed(j), coalesce(i.name, '')::text as install
 from attempts a
@@ -85,7 +86,7 @@ left join installs i on i.org_id = j.org_id and i.id = j.install_id
 where a.org_id = @org_id and a.runner_id = @runner_id and a.status in ('offered', 'running', 'expired')
 order by a.job_id, a.number;
 
--- LockInstallsInHand and LockJobsInHand lock, always in the same order, what AttemptsInHand shows.
+-- LockInstallsInHand and LockJobsInHand lock, always in the same order, what AttemptsInHand returns.
 -- name: LockInstallsInHand :exec
 select i.id from installs i where i.org_id = @org_id and i.id in (
     select j.install_id from attempts a join jobs j on j.org_id = a.org_id and j.id = a.job_id
@@ -98,20 +99,22 @@ select j.id from jobs j where j.org_id = @org_id and j.id in (
     where a.org_id = @org_id and a.runner_id = @runner_id and a.status in ('offered', 'running', 'expired'))
 order by j.id for no key update;
 
--- RunnerOfAttemptToken: the token of an attempt that has ended opens what is left to deliver, for a while.
+-- RunnerOfAttemptToken returns the runner of an attempt's token. For a while after the attempt has ended, the token
+-- can still deliver its results.
 -- name: RunnerOfAttemptToken :one
 select runner_id from attempts
 where org_id = @org_id and job_id = @job_id and number = @number and @token_hash::bytea = any(token_hashes)
   and (ended_at is null or ended_at > now() - make_interval(secs => @late_seconds::float8));
 
--- TouchRunner notes that a runner was heard of, at most every so many seconds unless what it says of itself has changed.
+-- TouchRunner records when a runner last polled, at most once in an interval unless what it reports about itself has
+-- changed.
 -- name: TouchRunner :exec
 update runners set last_seen = now(), version = @version, policy = coalesce(sqlc.narg(policy)::jsonb, policy)
 where org_id = @org_id and id = @id
   and (last_seen is null or last_seen < now() - make_interval(secs => @every_seconds::float8)
        or version <> @version or policy <> coalesce(sqlc.narg(policy)::jsonb, policy));
 
--- SeenRunners notes that runners which only wait are there. One that was replaced meanwhile is not.
+-- SeenRunners records that runners with an open poll are online, except those that were replaced meanwhile.
 -- name: SeenRunners :exec
 update runners set last_seen = now() where org_id = @org_id and id = any(@ids::text[]) and key_hash is not null;
 
@@ -123,13 +126,13 @@ from (select unnest(@ids::text[]) as id, unnest(@runner_ids::text[]) as runner_i
     unnest(@owner_ids::text[]) as owner_id, unnest(@component_kinds::text[]) as component_kind, unnest(@traces::text[]) as trace,
     unnest(@plan_ids::text[]) as plan_id, unnest(@install_ids::text[]) as install_id, unnest(@specs::text[]) as spec, unnest(@reasons::text[]) as reason) j;
 
--- LockInstallOfJob comes before LockJob: the rooms lock an install first and then its jobs, and so must everybody. A build's job
--- has none.
+-- LockInstallOfJob locks the install of a job. Call it before LockJob: every transaction locks an install first and
+-- then its jobs. The job of a build has none.
 -- name: LockInstallOfJob :exec
 select i.id from jobs j join installs i on i.org_id = j.org_id and i.id = j.install_id
 where j.org_id = @org_id and j.id = @id for no key update of i;
 
--- LockJob leaves room for who only refers to the job: a log that is being kept.
+-- LockJob locks a job. Rows that only refer to the job, such as log chunks, can still be written.
 -- name: LockJob :one
 select * from jobs where org_id = @org_id and id = @id for no key update;
 
@@ -138,11 +141,11 @@ select sqlc.embed(j), sqlc.embed(r), now()::timestamptz as at
 from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
 where j.org_id = @org_id and j.id = @id;
 
--- ClaimJobs offers a runner its oldest queued jobs: the attempts are made and put on the list of what is due in the one statement.
--- Two polls of one runner never claim the same job (skip locked). A plan that copies its artifact is offered only where syncs are allowed.
--- A job under a role that needs a grant of the runner's owner is offered only with one, and under a break-glass role only while it is
--- requested. The patterns are those of LIKE.
--- Its plan is pinned by a test.
+-- ClaimJobs offers a runner its oldest queued jobs. It adds the attempts and their due items in one statement. Two
+-- polls of one runner never claim the same job (skip locked). A plan that copies its artifact is offered only where
+-- syncs are allowed. A job under a role that needs a grant of the runner's owner is offered only with one, and under
+-- a break-glass role only while the role is requested. The patterns are those of LIKE. A test fixes the plan of this
+-- statement.
 -- name: ClaimJobs :many
 with oldest as (
     select j.id from jobs j
@@ -168,13 +171,13 @@ with oldest as (
 )
 select id, attempt, kind, component_kind, copies from offered order by created_at, id;
 
--- DropWithdrawn forgets the offers of a job that nobody took, but the newest of them: nothing was done in any, and a runner that refuses
--- what it asked for makes one after the other.
+-- DropWithdrawn deletes the withdrawn offers of a job except the newest. Nothing ran in any of them, and a runner
+-- that rejects each offer makes many.
 -- name: DropWithdrawn :exec
 delete from attempts where org_id = @org_id and job_id = @job_id and status = 'withdrawn' and number < @before::int;
 
--- AdoptBuilds gives a build runner that is there the builds that wait for one that is not, or takes none: any build runner can build
--- anything.
+-- AdoptBuilds moves builds that wait for a runner which is offline or takes none to a build runner that is online:
+-- any build runner can build anything.
 -- name: AdoptBuilds :exec
 update jobs set runner_id = me.id, waits = ''
 from runners me
@@ -188,8 +191,8 @@ where me.org_id = @org_id and me.id = @runner_id and me.kind = 'build' and jobs.
 -- name: AttemptOfJob :one
 select * from attempts where org_id = @org_id and job_id = @job_id and number = @number;
 
--- AttemptToExpire is an attempt, and whether its time is over. A lease runs out only after the control plane has been up for a whole
--- lease, and is up now: else its runner had no chance to be heard.
+-- AttemptToExpire returns an attempt, and whether it has expired. A lease expires only if the control plane is up and
+-- has been for as long as a lease: otherwise the runner had no chance to extend it.
 -- name: AttemptToExpire :one
 select sqlc.embed(a), (a.lease_until <= clock_timestamp() and (a.status <> 'running' or coalesce(
     u.since <= clock_timestamp() - make_interval(secs => @lease_seconds::float8)
@@ -197,7 +200,7 @@ select sqlc.embed(a), (a.lease_until <= clock_timestamp() and (a.status <> 'runn
 from attempts a left join uptime u on u.one
 where a.org_id = @org_id and a.job_id = @job_id and a.number = @number;
 
--- PutOffExpiry has an attempt looked at again when its time can be over, and not before a second from now.
+-- PutOffExpiry makes the check of an attempt due when it can have expired, at least a second from now.
 -- name: PutOffExpiry :exec
 insert into due (org_id, kind, id, at)
 select a.org_id, 'attempt', a.job_id || '/' || a.number,
@@ -206,11 +209,11 @@ from attempts a left join uptime u on u.one and a.status = 'running'
 where a.org_id = @org_id and a.job_id = @job_id and a.number = @number
 on conflict (org_id, kind, id) do update set at = excluded.at;
 
--- CountBrokenAttempts counts the attempts of a job that fell silent or were broken off.
+-- CountBrokenAttempts counts the attempts of a job that expired, were cancelled or were lost.
 -- name: CountBrokenAttempts :one
 select count(*) from attempts where org_id = @org_id and job_id = @job_id and status in ('expired', 'cancelled', 'lost');
 
--- MoveJob and MoveAttempt carry their fence: what was read is still so, or no row changes.
+-- MoveJob and MoveAttempt change no row if the status is no longer the one that was read.
 -- name: MoveJob :one
 update jobs set status = @to_status, waits = @waits, error = @error, result = coalesce(sqlc.narg(result)::jsonb, result),
     ended_at = case when @ended::bool then now() else ended_at end
@@ -232,13 +235,13 @@ update jobs set waits = @waits where org_id = @org_id and id = @id;
 -- name: AskJobCancel :exec
 update jobs set cancel = true, waits = @waits where org_id = @org_id and id = @id;
 
--- TellJobEnd writes the result of a job that was cancelled before anybody had it, once.
+-- TellJobEnd stores the result of a job that was cancelled before a runner accepted it, once.
 -- name: TellJobEnd :one
 update jobs set result = @result where org_id = @org_id and id = @id and status = 'cancelled' and result is null returning *;
 
--- ExtendLeases is the whole of a heartbeat: the leases of those attempts that are still their job's are extended, and for each that
--- was asked for the answer says how it stood before. The job's row is locked first, so that an expiry at the same moment is either
--- before this (and seen) or after it (and sees the new lease).
+-- ExtendLeases is all of a heartbeat: it extends the leases of the attempts that are still current for their job, and
+-- returns the earlier status of each requested one. It locks the job's row first, so that a concurrent expiry comes
+-- either before it, and is seen, or after it, and sees the new lease.
 -- name: ExtendLeases :many
 with asked as (
     select unnest(@jobs::text[]) as job_id, unnest(@numbers::int[]) as number

@@ -1,13 +1,14 @@
--- Log chunks of attempts: written once each, read in the order of (attempt, seq).
+-- Log chunks of attempts. Each is written once, and they are read in the order of (attempt, seq).
 
--- LockLog makes the writers of one attempt's log take turns, so a follower never sees a later chunk before an earlier one.
+-- LockLog serializes the writers of one attempt's log, so that a follower never reads a later chunk before an earlier
+-- one.
 -- name: LockLog :one
 select * from attempts where org_id = @org_id and job_id = @job_id and number = @number for update;
 
 -- name: LogSeqsPresent :many
 select seq from log_chunks where org_id = @org_id and job_id = @job_id and attempt = @attempt and seq = any(@seqs::bigint[]);
 
--- InsertLogChunks keeps chunks, notes how large the log is with them, and wakes its followers.
+-- InsertLogChunks stores chunks, updates the size of the log and notifies its followers.
 -- name: InsertLogChunks :one
 with kept as (
     insert into log_chunks (org_id, job_id, attempt, seq, lines)
@@ -22,7 +23,8 @@ select count(pg_notify(@channel, @payload)) from noted;
 select * from log_chunks where org_id = @org_id and job_id = @job_id and (attempt, seq) > (@attempt::int, @seq::bigint)
 order by attempt, seq limit @most;
 
--- KeepRunnerLog keeps chunks of a runner's own log that are not there yet, says how many, and wakes the log's followers.
+-- KeepRunnerLog stores the new chunks of a runner's own log, returns how many there were, and notifies the log's
+-- followers.
 -- name: KeepRunnerLog :one
 with kept as (
     insert into runner_logs (org_id, runner_id, seq, lines, many, size)
@@ -32,7 +34,8 @@ with kept as (
 )
 select count(pg_notify(@channel, @payload)) from kept;
 
--- TrimRunnerLog leaves the newest chunks of a runner's own log: the one with which a bound is passed is the last that stays.
+-- TrimRunnerLog deletes the oldest chunks of a runner's own log. The chunk that exceeds a limit is the last that
+-- stays.
 -- name: TrimRunnerLog :exec
 delete from runner_logs d using (
     select l.seq, sum(l.many) over newest - l.many as lines_after, sum(l.size) over newest - l.size as bytes_after

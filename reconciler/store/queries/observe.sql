@@ -1,4 +1,4 @@
--- What observe reads and writes: watches, revisions, and the webhooks that make it look sooner.
+-- Watches, revisions, and the webhooks that trigger polls (package observe).
 
 -- name: WatchByID :one
 select * from watches where org_id = @org_id and id = @id;
@@ -10,15 +10,15 @@ select * from watches where org_id = @org_id and id = @id for update;
 insert into watches (org_id, id, url, ref, credential_id) values (@org_id, @id, @url, @ref, @credential_id)
 on conflict (org_id, url, ref, credential_id) do nothing;
 
--- FindWatch is locked: whoever is about to read a watch must not miss that it is taken off the list of what is due.
+-- FindWatch returns and locks a watch, so that its reader notices when its due item is deleted.
 -- name: FindWatch :one
 select * from watches where org_id = @org_id and url = @url and ref = @ref and credential_id = @credential_id for update;
 
--- WatchesPolled are those that something reads.
+-- WatchesPolled returns the watches that something reads.
 -- name: WatchesPolled :many
 select w.* from watches w join due d on d.org_id = w.org_id and d.kind = 'watch' and d.id = w.id where w.org_id = @org_id order by w.id;
 
--- Apps that read the watch: as their own repository, or as that of a component which is part of them.
+-- AppsOfWatch returns the apps that read a watch: as their own repository, or as that of one of their components.
 -- name: AppsOfWatch :many
 select a.id from apps a
 where a.org_id = @org_id and (a.watch_id = @watch_id::text or exists (
@@ -60,26 +60,27 @@ select id from watches where org_id = @org_id and id = any(@ids::text[]) order b
 update watches set delivered_at = now(), delivery_forge = @forge, delivery_id = @delivery_id
 where org_id = @org_id and id = any(@ids::text[]);
 
--- SetWatchWebhook has watches polled seldom, because a webhook announces pushes to them.
+-- SetWatchWebhook makes polls of a watch rare, because a webhook announces its pushes.
 -- name: SetWatchWebhook :exec
 update watches set webhook_id = @webhook_id::text where org_id = @org_id and id = any(@ids::text[]);
 
--- ClearWatchWebhook has a watch polled as often as any other again.
+-- ClearWatchWebhook restores the usual interval of polls of a watch.
 -- name: ClearWatchWebhook :exec
 update watches set webhook_id = null where org_id = @org_id and id = @id;
 
--- MakeWatchesDue has watches polled now. What nobody reads has no line in due and gets none.
+-- MakeWatchesDue makes a poll of watches due now. A watch that nothing reads has no due item and gets none.
 -- name: MakeWatchesDue :exec
 update due set at = least(at, now()) where org_id = @org_id and kind = 'watch' and id = any(@ids::text[]);
 
 -- name: CredentialOfWatch :one
 select * from credentials where org_id = @org_id and id = @id;
 
--- WebhookToVerify has the secret before the last rotation only while that is accepted.
+-- WebhookToVerify returns a webhook with its secrets. It has the secret before the last rotation only while that is
+-- accepted.
 -- name: WebhookToVerify :one
 select sealed, (case when previous_until > now() then previous end)::jsonb as previous from webhooks where org_id = @org_id and id = @id;
 
--- A delivery that is there already adds no row: it was taken before.
+-- AddWebhookDelivery adds no row for a delivery that was already handled.
 -- name: AddWebhookDelivery :execrows
 insert into webhook_deliveries (org_id, webhook_id, delivery) values (@org_id, @webhook_id, @delivery)
 on conflict do nothing;

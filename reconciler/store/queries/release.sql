@@ -1,4 +1,4 @@
--- release: the sets of digests that pushes led to.
+-- Releases (package release).
 
 -- name: ReleaseByNumber :one
 select * from releases where org_id = @org_id and app_id = @app_id and number = @number;
@@ -6,11 +6,11 @@ select * from releases where org_id = @org_id and app_id = @app_id and number = 
 -- name: ReleaseByID :one
 select * from releases where org_id = @org_id and id = @id;
 
--- NewestRelease is the newest one that is not partial: what the repositories lead to.
+-- NewestRelease returns the newest release that is not partial: the result of the last push.
 -- name: NewestRelease :one
 select * from releases where org_id = @org_id and app_id = @app_id and not partial order by number desc limit 1;
 
--- NewestComplete is what installs follow.
+-- NewestComplete returns the release that installs follow.
 -- name: NewestComplete :one
 select * from releases where org_id = @org_id and app_id = @app_id and status = 'complete' order by number desc limit 1;
 
@@ -31,17 +31,17 @@ from (select unnest(@component_ids::text[]) as component_id, unnest(@input_ids::
 update releases set status = @status, reason = @reason, completed_at = case when @status::text = 'complete' then now() end
 where org_id = @org_id and id = @id and (status, reason) is distinct from (@status, @reason);
 
--- LockUnfinishedReleases locks the releases that an input is part of and that are not complete. A complete one stays so.
+-- LockUnfinishedReleases locks the incomplete releases that contain an input. A complete release stays complete.
 -- name: LockUnfinishedReleases :many
 select r.* from releases r join release_components rc on rc.org_id = r.org_id and rc.release_id = r.id
 where rc.org_id = @org_id and rc.input_id = @input_id and r.status <> 'complete' order by r.id for update of r;
 
--- LockOpenBuilds keeps the builds of a release that has just been made from ending until it is committed.
+-- LockOpenBuilds locks the open builds of a new release, so that none ends before it is committed.
 -- name: LockOpenBuilds :many
 select b.id from release_components rc join builds b on b.org_id = rc.org_id and b.input_id = rc.input_id
 where rc.org_id = @org_id and rc.release_id = @release_id and b.status in ('queued', 'running') order by b.id for share of b;
 
--- ReleaseComponents are the components of a release with the build that counts for each.
+-- ReleaseComponents returns the components of a release, each with the build that counts for it.
 -- name: ReleaseComponents :many
 select rc.component_id, c.name, c.kind, coalesce(rc.input_id, '')::text as input_id, coalesce(i.digest, '')::text as input_digest,
     coalesce(i.reason, '')::text as input_reason, rc.problem, rc.kept_from,
@@ -54,7 +54,7 @@ left join builds b on b.org_id = rc.org_id and b.id = (select d.id from builds d
     order by d.status <> 'failed' desc, d.number desc limit 1)
 where rc.org_id = @org_id and rc.release_id = @release_id order by c.kind <> 'sandbox', c.name;
 
--- InputsToRelease are the components of an app's version with what each is built from now.
+-- InputsToRelease returns the components of an app's version, each with its current input.
 -- name: InputsToRelease :many
 select c.id as component_id, c.name, coalesce(c.input_id, '')::text as input_id, coalesce(i.digest, '')::text as input_digest,
     coalesce(i.reason, '')::text as reason, c.problem,

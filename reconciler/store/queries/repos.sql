@@ -1,6 +1,6 @@
--- The repositories of an org as people see them: the refs that are watched because an app or one of its components is read from there.
+-- The repositories of an org, for people: the watched refs of apps and components.
 
--- ViewRepos: by URL and ref; the cursor is the last row's URL, ref and id.
+-- ViewRepos is ordered by URL and ref. The cursor is the URL, the ref and the id of the last row.
 -- name: ViewRepos :many
 select w.id, w.url, w.ref, w.checked_at, w.polled_at, w.error, w.webhook_id, w.delivered_at, w.delivery_forge, w.delivery_id,
     d.at as next_poll_at, coalesce(k.name, '') as credential, coalesce(r.commit, '') as commit, read.apps::text[] as apps
@@ -22,6 +22,6 @@ order by w.url, w.ref, w.id limit @most;
 select sqlc.embed(r), w.url, w.ref from revisions r join watches w on w.org_id = r.org_id and w.id = r.watch_id
 where r.org_id = @org_id and r.watch_id = @watch_id order by r.number desc limit @most;
 
--- WatchesByID are those of a page of apps.
+-- WatchesByID returns the watches of a page of apps.
 -- name: WatchesByID :many
 select * from watches where org_id = @org_id and id = any(@ids::text[]);

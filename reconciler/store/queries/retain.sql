@@ -1,16 +1,18 @@
--- What goes when its time is over (package retain), by the database's clock. Each statement takes at most @most rows of one org, and none
--- that something which is kept refers to.
+-- Deletion of expired data (package retention), by the database's clock. Each statement deletes at most @most rows of
+-- one org, and none that a remaining row refers to.
 
--- ScheduleRetention has every org looked at that is not yet; the look itself says when the next one is due.
+-- ScheduleRetention makes the cleanup of each org due that has no due item yet; the cleanup itself sets when the next
+-- one is due.
 -- name: ScheduleRetention :exec
 insert into due (org_id, kind, id, at) select id, 'org', id, now() + interval '1 hour' from orgs
 on conflict (org_id, kind, id) do nothing;
 
--- OrgIDs is for a look at all orgs that a person asks for.
+-- OrgIDs returns all orgs, for a cleanup that a person requests.
 -- name: OrgIDs :many
 select id from orgs order by name;
 
--- Lines that came late, after the end of their job, have their own time. The transcript of a debug command stays with the audit log.
+-- RetainLogs deletes old log chunks. Those that arrived after the end of their job have their own time. The
+-- transcript of a debug command stays as long as the audit log.
 -- name: RetainLogs :execrows
 delete from log_chunks c using (
     select c.org_id, c.job_id, c.attempt, c.seq
@@ -23,9 +25,9 @@ delete from runner_logs d using (
     select l.org_id, l.runner_id, l.seq from runner_logs l where l.org_id = @org_id and l.at < now() - make_interval(secs => @age_seconds::float8) limit @most) gone
 where d.org_id = gone.org_id and d.runner_id = gone.runner_id and d.seq = gone.seq;
 
--- A workflow goes with its steps, plans, reports and answers. Not the newest of its install; not one with a plan that waits or is
--- under way, or that is the last that was applied to its component; not one that a person's no names; not one whose job has not
--- ended.
+-- RetainWorkflows deletes old workflows with their steps, plans, reports and answers. It leaves the newest of an
+-- install, one with a plan that waits, runs or was the last to be applied to its component, one that a rejection
+-- names, and one whose job has not ended.
 -- name: RetainWorkflows :execrows
 delete from workflows d where d.org_id = @org_id and d.id in (
     select w.id from workflows w
@@ -40,8 +42,9 @@ delete from workflows d where d.org_id = @org_id and d.id in (
           where s.org_id = w.org_id and s.workflow_id = w.id and j.ended_at is null)
     limit @most);
 
--- A job goes with its attempts and what is left of its log, once what it was for is gone or has ended: not while its step or its
--- plan is there, and not what holds a lock or has left a state that waits for a person.
+-- RetainJobs deletes old jobs with their attempts and the rest of their logs, once their purpose is deleted or has
+-- ended. It leaves a job whose step or plan exists, and one that holds a lock or left a state that waits for a
+-- person.
 -- name: RetainJobs :execrows
 with gone as (
     delete from jobs d where d.org_id = @org_id and d.id in (
@@ -59,9 +62,9 @@ with gone as (
 )
 select id from gone;
 
--- The newest kept version of a component never goes, nor one of its last @least, nor one that waits for a person. A resolved
--- one goes by the time at which it was resolved; and none while a person
--- has asked for one to be restored.
+-- RetainStates deletes old state versions. It leaves the newest kept version of a component, its last @least versions
+-- and those that wait for a person, and all while a person has requested to restore one. The age of a resolved
+-- version counts from its resolution.
 -- name: RetainStates :execrows
 delete from states d where d.org_id = @org_id and (d.install_component_id, d.version) in (
     select s.install_component_id, s.version from states s
@@ -72,7 +75,7 @@ delete from states d where d.org_id = @org_id and (d.install_component_id, d.ver
           where ic.org_id = s.org_id and ic.id = s.install_component_id and w.kind = 'restore' and w.status = 'running')
     limit @most);
 
--- The newest revision of a watch stays, and each that something was made from.
+-- RetainRevisions deletes old revisions, except the newest of a watch and those that something was made from.
 -- name: RetainRevisions :execrows
 delete from revisions d where d.org_id = @org_id and d.id in (
     select r.id from revisions r

@@ -1,4 +1,5 @@
--- rollout: what an install wants of each component, and whether it is behind. Read and written under the lock of the install's row.
+-- The desired state of each component of an install, and whether it is behind (package rollout). All is read and
+-- written under the lock of the install's row.
 
 -- name: RunnersByID :many
 select * from runners where org_id = @org_id and id = any(@ids::text[]);
@@ -6,9 +7,9 @@ select * from runners where org_id = @org_id and id = any(@ids::text[]);
 -- name: ComponentsForRollout :many
 select * from components where org_id = @org_id and app_id = @app_id order by kind <> 'sandbox', name;
 
--- ReleaseForRollout gives an app as an install is to have it, in one statement: the release that it is pinned to (pin), else the newest
--- complete one, else the newest. Its components are those that the app has or ever had, each with the build that counts for its
--- input; those of another release have declared false (rollout.releaseComponent).
+-- ReleaseForRollout returns the app for an install in one statement: with the release that it is pinned to (pin),
+-- else the newest complete one, else the newest. Its components are those that the app has or ever had, each with the
+-- build that counts for its input. Those that the release does not have are not declared (rollout.releaseComponent).
 -- name: ReleaseForRollout :one
 select sqlc.embed(a), coalesce(r.id, '')::text as release_id, coalesce(r.number, 0)::int as number, coalesce(r.status, '')::text as status,
     coalesce(r.reason, '')::text as reason, coalesce(r.partial, false)::bool as partial, coalesce(r.commits, '[]')::jsonb as commits,
@@ -42,7 +43,7 @@ insert into install_components (org_id, id, install_id, component_id, name)
 select @org_id, unnest(@ids::text[]), @install_id, unnest(@component_ids::text[]), unnest(@names::text[])
 on conflict (org_id, install_id, component_id) do nothing;
 
--- SetDesiredStates writes what is wanted of some components, and that their installs changed.
+-- SetDesiredStates stores the desired states of components, and that their installs changed.
 -- name: SetDesiredStates :exec
 with written as (
 update install_components ic set desired_presence = d.presence, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits, behind = d.behind,
@@ -54,7 +55,7 @@ where ic.org_id = @org_id and ic.id = d.id returning ic.install_id)
 update installs i set changed = 0 -- the trigger writes it
 where i.org_id = @org_id and i.id in (select w.install_id from written w);
 
--- MarkTornDown has components stay absent until somebody asks for their deploy.
+-- MarkTornDown keeps components absent until a deploy of them is requested.
 -- name: MarkTornDown :exec
 update install_components set torn_down = true, torn_down_reason = @reason
 where org_id = @org_id and install_id = @install_id and name = any(@names::text[]);
@@ -63,20 +64,20 @@ where org_id = @org_id and install_id = @install_id and name = any(@names::text[
 update install_components set torn_down = false, torn_down_reason = ''
 where org_id = @org_id and install_id = @install_id and name = any(@names::text[]) and torn_down;
 
--- AbandonComponent says that nothing is known any more of what there is of a component.
+-- AbandonComponent deletes what is known of the objects of a component.
 -- name: AbandonComponent :execrows
 update install_components set applied_digest = '', applied_artifact = '', applied_release_id = null, applied_config = null,
     applied_values = null, applied_inventory = null, applied_cluster = null, applied_at = null, health = null, abandoned = @reason
 where org_id = @org_id and id = @id;
 
--- MarkAppliedUnknown says that what is there of a component is not known any more.
+-- MarkAppliedUnknown records that it is unknown what is applied of a component.
 -- name: MarkAppliedUnknown :exec
 update install_components set applied_digest = '' where org_id = @org_id and id = @id;
 
--- What a snapshot of some installs is read from, one query each for all of them.
+-- The parts of a snapshot of installs, one query each.
 
--- ComponentsOfInstalls are the components of installs, each with the state versions that a person has to decide about, with what was
--- said no to, and with whether a runner applies it now, while its lease holds.
+-- ComponentsOfInstalls returns the components of installs, each with the state versions that wait for a person, the
+-- rejections, and whether a runner applies it now, as long as its lease is valid.
 -- name: ComponentsOfInstalls :many
 select sqlc.embed(ic),
     case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
@@ -97,10 +98,11 @@ select * from install_inputs where org_id = @org_id and install_id = any(@instal
 -- name: OutputsOfInstalls :many
 select * from outputs where org_id = @org_id and install_id = any(@install_ids::text[]) order by install_id, scope, owner, name;
 
--- ValuesOfInstalls are the inputs of installs (scope input), the variables of their app (scope variable), their outputs, how the latest run of
--- each action ended (scope run), the newest version of the outputs of their stack, as one value with the version of the stack that has them as
--- its name (scope stack), the newest version of the stack (scope stack_version), what its runner reported of the customer's secrets, with
--- the digest of what it was asked as the name (scope secrets), and the open requests for break-glass roles (scope break_glass).
+-- ValuesOfInstalls returns, by scope: the inputs of installs (input), the variables of their app (variable), their
+-- outputs, how the latest run of each action ended (run), the newest version of the outputs of their stack as one
+-- value, with the version of that stack as its name (stack), the newest version of the stack (stack_version), what
+-- the runner reported of the customer's secrets, with the digest of its job as the name (secrets), and the open
+-- requests for break-glass roles (break_glass).
 -- name: ValuesOfInstalls :many
 select o.install_id, o.scope, o.owner, o.name, o.value, o.sealed, o.hash from outputs o
 where o.org_id = @org_id and o.install_id = any(@install_ids::text[])
@@ -131,12 +133,11 @@ select b.install_id, 'break_glass', b.role, '', 'null', null, '' from break_glas
 where b.org_id = @org_id and b.install_id = any(@install_ids::text[]) and b.revoked_at is null and b.until > now()
 order by 1, 2, 3, 4;
 
--- RunnersOfInstalls are runners with their org.
+-- RunnersOfInstalls returns runners with their org.
 -- name: RunnersOfInstalls :many
 select sqlc.embed(r), sqlc.embed(o) from runners r join orgs o on o.id = r.org_id where r.org_id = @org_id and r.id = any(@ids::text[]);
 
--- BusyOfInstalls is BusyComponents of several installs.
--- A workflow that only plans does nothing to its components, and is not in it.
+-- BusyOfInstalls is BusyComponents of several installs. It leaves out workflows that only plan, which change nothing.
 -- name: BusyOfInstalls :many
 select distinct w.install_id, w.id, w.number, w.kind, s.component from workflows w
 join steps s on s.org_id = w.org_id and s.workflow_id = w.id
@@ -154,17 +155,18 @@ delete from rejections r using install_components ic
 where r.org_id = @org_id and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.install_id = @install_id
   and (cardinality(@names::text[]) = 0 or ic.name = any(@names::text[]));
 
--- DeleteRejectionsOfWorkflow forgets what one workflow refused of components.
+-- DeleteRejectionsOfWorkflow deletes the rejections of components that one workflow recorded.
 -- name: DeleteRejectionsOfWorkflow :exec
 delete from rejections r using install_components ic
 where r.org_id = @org_id and r.workflow_id = @workflow_id and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.name = any(@names::text[]);
 
--- DeleteRejection forgets the no that was said to one thing that was wanted.
+-- DeleteRejection deletes the rejection of one desired state.
 -- name: DeleteRejection :exec
 delete from rejections where org_id = @org_id and install_component_id = @install_component_id and desired_digest = @desired_digest;
 
--- BusyComponents are what the running workflows of installs have still to do something about. A component whose own steps have all
--- ended is free, whatever else its workflow waits for; a workflow without components (an action) is not in it.
+-- BusyComponents returns the components for which the running workflows of installs still have steps. A component
+-- whose own steps have all ended is free, whatever else its workflow waits for. Workflows without components
+-- (actions) are not in it.
 -- name: BusyComponents :many
 select distinct w.install_id, w.id, w.number, w.kind, s.component from workflows w
 join steps s on s.org_id = w.org_id and s.workflow_id = w.id
@@ -172,19 +174,21 @@ where w.org_id = @org_id and w.install_id = any(@install_ids::text[]) and w.stat
   and s.component <> '' and s.status in ('pending', 'running', 'waiting')
 order by w.install_id, w.number, s.component;
 
--- SetResolved notes for which release the desired states of installs were worked out, and whether they have what all else stands on.
+-- SetResolved records for which release the desired states of installs were computed, and whether the installs are
+-- provisioned.
 -- name: SetResolved :exec
 update installs i set provisioned = d.provisioned, resolved_release_id = d.release
 from (select unnest(@ids::text[]) as id, unnest(@provisioned::bool[]) as provisioned, unnest(@releases::text[]) as release) d
 where i.org_id = @org_id and i.id = d.id;
 
--- RunningWorkflowsOfInstalls gives the running workflows of installs, each with what it has still to do something about (BusyComponents).
+-- RunningWorkflowsOfInstalls returns the running workflows of installs, each with the components for which it still
+-- has steps (BusyComponents).
 -- name: RunningWorkflowsOfInstalls :many
 select w.install_id, w.id, (array(select distinct s.component from steps s where s.org_id = w.org_id and s.workflow_id = w.id
     and s.component <> '' and s.status in ('pending', 'running', 'waiting')))::text[] as components
 from workflows w where w.org_id = @org_id and w.install_id = any(@install_ids::text[]) and w.status = 'running' order by w.install_id, w.number;
 
--- InstallRanges cuts the installs of an app into ranges of at most so many.
+-- InstallRanges splits the installs of an app into ranges of a maximum size.
 -- name: InstallRanges :many
 select min(id)::text as first, max(id)::text as last
 from (select id, (row_number() over (order by id) - 1) / @size::int as part from installs where org_id = @org_id and app_id = @app_id) numbered
@@ -193,22 +197,22 @@ group by part order by part;
 -- name: InstallsOfRange :many
 select id from installs where org_id = @org_id and app_id = @app_id and id between @first and @last order by id;
 
--- LockInstallRange leaves out what somebody else has locked.
+-- LockInstallRange leaves out installs that another transaction has locked.
 -- name: LockInstallRange :many
 select * from installs where org_id = @org_id and app_id = @app_id and id between @first and @last order by id for update skip locked;
 
 -- name: InstallForStatus :one
 select * from installs where org_id = @org_id and id = @id;
 
--- ContestedStates are the state versions of an install that a person has to decide about.
+-- ContestedStates returns the state versions of an install that wait for a person's decision.
 -- name: ContestedStates :many
 select s.install_component_id, s.version, s.status, s.reason from states s
 join install_components ic on ic.org_id = s.org_id and ic.id = s.install_component_id
 where s.org_id = @org_id and ic.install_id = @install_id and s.status in ('contested', 'withheld')
 order by s.install_component_id, s.version;
 
--- StoredComponentsOfInstalls are the components of installs as their desired states were last written down, with what was said no to of just that.
--- The sandbox comes first. What was applied of them, which may be large, is not read.
+-- StoredComponentsOfInstalls returns the components of installs with their stored desired states and the rejections
+-- of exactly those, the sandbox first. It does not read what was applied, which may be large.
 -- name: StoredComponentsOfInstalls :many
 select ic.install_id, ic.id, ic.component_id, ic.name, ic.desired_presence, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.disabled_by, ic.unsatisfiable, ic.stalled,
     ic.applied_digest, ic.applied_artifact, ic.health,
@@ -225,7 +229,7 @@ left join rejections r on r.org_id = ic.org_id and r.install_component_id = ic.i
 where ic.org_id = @org_id and ic.install_id = any(@install_ids::text[])
 order by ic.install_id, ic.name <> 'sandbox', ic.name;
 
--- ReleasesOfInstalls gives the release that each install is to have, as ReleaseForRollout does, without what is in it.
+-- ReleasesOfInstalls returns the release of each install, as ReleaseForRollout does, without its content.
 -- name: ReleasesOfInstalls :many
 select i.id as install_id, coalesce(r.id, '')::text as release_id, coalesce(r.number, 0)::int as number, coalesce(r.status, '')::text as status,
     coalesce(r.reason, '')::text as reason, coalesce(r.partial, false)::bool as partial, coalesce(r.commits, '[]')::jsonb as commits,

@@ -1,6 +1,7 @@
--- Terraform states, sealed where they were made, and their locks. Who writes any of it holds the row of the install (LockInstallOfJob).
+-- Terraform states, sealed by the runners, and their locks. A transaction that writes any of them locks the row of the
+-- install first (LockInstallOfJob).
 
--- NewestState is the one that counts: contested and dismissed versions are nobody's newest.
+-- NewestState returns the newest version that counts. Contested and dismissed versions do not.
 -- name: NewestState :one
 select * from states where org_id = @org_id and install_component_id = @install_component_id and status = 'kept'
 order by version desc limit 1;
@@ -8,13 +9,13 @@ order by version desc limit 1;
 -- name: StateOfVersion :one
 select * from states where org_id = @org_id and install_component_id = @install_component_id and version = @version and sealed is not null;
 
--- KnownState says how a state that comes again was kept, and whether its bytes are here.
+-- KnownState returns how a state that is delivered again was stored, and whether its bytes were.
 -- name: KnownState :one
 select version, status, (sealed is not null)::bool as here from states
 where org_id = @org_id and install_component_id = @install_component_id and serial = @serial and lineage = @lineage and digest = @digest
 order by version desc limit 1;
 
--- InsertState gives the state the next number, whatever the ones before it are.
+-- InsertState stores a state under the next number, whatever the status of earlier versions.
 -- name: InsertState :one
 insert into states (org_id, install_component_id, version, serial, lineage, digest, sealed, key_id, bytes, job_id, attempt, status, reason)
 select @org_id::text, @install_component_id::text, coalesce(max(version), 0) + 1, @serial::bigint, @lineage::text, @digest::text,
@@ -22,9 +23,9 @@ select @org_id::text, @install_component_id::text, coalesce(max(version), 0) + 1
 from states where org_id = @org_id and install_component_id = @install_component_id
 returning version;
 
--- StateRoom is what an attempt, and the whole install of its component, keep here; withheld says that the attempt has a version that
--- waits for room.
--- name: StateRoom :one
+-- StateUsage counts the stored versions and bytes of an attempt, and of the whole install of its component. withheld
+-- reports that a version of the attempt was withheld because of a limit.
+-- name: StateUsage :one
 select count(*) filter (where s.sealed is not null) as versions,
     coalesce(sum(s.bytes) filter (where s.sealed is not null), 0)::bigint as bytes,
     count(*) filter (where s.sealed is not null and s.job_id = @job_id and s.attempt = @attempt::int) as attempt_versions,
@@ -35,8 +36,9 @@ join install_components ic on ic.org_id = me.org_id and ic.install_id = me.insta
 join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
 where me.org_id = @org_id and me.id = @install_component_id;
 
--- ReplaceableStates are the versions that an attempt wrote before the one that it hands in: Terraform saves a state many times while it
--- applies, and each holds what the one before it held. The oldest comes first; the last version and the newest kept one are not in it.
+-- ReplaceableStates returns the versions that an attempt wrote before the one that it delivers, the oldest first.
+-- Terraform saves a state many times while it applies, and each version contains the one before it. The last version
+-- and the newest kept one are left out.
 -- name: ReplaceableStates :many
 select s.version, s.bytes from states s
 where s.org_id = @org_id and s.install_component_id = @install_component_id and s.job_id = @job_id and s.attempt = @attempt
@@ -46,9 +48,9 @@ where s.org_id = @org_id and s.install_component_id = @install_component_id and 
       where n.org_id = s.org_id and n.install_component_id = s.install_component_id and n.status = 'kept'), 0)
 order by s.serial, s.version;
 
--- SupersededStates are the versions of an install that may go before their time when it has no room, the oldest first: dismissed ones, and
--- kept ones but the newest of a component and its last @least versions. None goes while a person has asked for one to be restored, and
--- never the last version, so that no number is given twice.
+-- SupersededStates returns the versions of an install that may be deleted early when a limit is reached, the oldest
+-- first: dismissed ones, and kept ones except the newest of a component and its last @least versions. It returns none
+-- while a person has requested to restore one, and never the last version, so that no number is used twice.
 -- name: SupersededStates :many
 select s.install_component_id, s.version, s.bytes
 from install_components me
@@ -61,11 +63,11 @@ where me.org_id = @org_id and me.id = @install_component_id and s.sealed is not 
   and not exists (select 1 from workflows w where w.org_id = ic.org_id and w.install_id = ic.install_id and w.kind = 'restore' and w.status = 'running')
 order by s.created_at, s.install_component_id, s.version;
 
--- RemoveState removes one version to make room for another.
+-- RemoveState deletes one version to make room for another.
 -- name: RemoveState :exec
 delete from states where org_id = @org_id and install_component_id = @install_component_id and version = @version;
 
--- WithholdState notes a version for which there is no room, without its bytes.
+-- WithholdState records a version that exceeds a limit, without its bytes.
 -- name: WithholdState :one
 insert into states (org_id, install_component_id, version, serial, lineage, digest, key_id, bytes, job_id, attempt, status, reason)
 select @org_id::text, @install_component_id::text, coalesce(max(version), 0) + 1, @serial::bigint, @lineage::text, @digest::text,
@@ -78,23 +80,23 @@ returning version;
 update states set sealed = @sealed::jsonb
 where org_id = @org_id and install_component_id = @install_component_id and version = @version and status = 'dismissed' and sealed is null;
 
--- DismissState carries its fence: the version still waits for a person.
+-- DismissState changes no row if the version no longer waits for a person.
 -- name: DismissState :execrows
 update states set status = 'dismissed', reason = @reason, resolved_at = now()
 where org_id = @org_id and install_component_id = @install_component_id and version = @version and status in ('contested', 'withheld');
 
--- DismissStates is a word on all versions of a state that count.
+-- DismissStates dismisses all versions of a component's state.
 -- name: DismissStates :execrows
 update states set status = 'dismissed', reason = @reason, resolved_at = now()
 where org_id = @org_id and install_component_id = @install_component_id and status in ('kept', 'contested', 'withheld');
 
--- SetBaseVersion remembers what an attempt begins with.
+-- SetBaseVersion stores the version that an attempt started with.
 -- name: SetBaseVersion :exec
 update attempts set base_version = (select coalesce(max(s.version), 0)::int from states s
     where s.org_id = @org_id and s.install_component_id = @install_component_id and s.status = 'kept')
 where attempts.org_id = @org_id and attempts.job_id = @job_id and attempts.number = @number;
 
--- ViewState is one version as it is shown, without what is sealed. Workflow is the one that its job was for.
+-- ViewState returns one version without its sealed bytes. Workflow is that of its job.
 -- name: ViewState :one
 select s.version, s.status, s.reason, s.serial, s.lineage, s.digest, s.key_id, s.bytes, s.job_id, s.attempt, s.created_at,
     coalesce(t.workflow_id, '')::text as workflow_id
@@ -112,7 +114,8 @@ left join steps t on t.org_id = j.org_id and t.id = j.owner_id and j.owner_kind 
 where s.org_id = @org_id and s.install_component_id = @install_component_id and s.version < @before
 order by s.version desc limit @most;
 
--- ViewStatesOfInstall are the versions that matter now: of each component the newest kept one and those that wait for a person.
+-- ViewStatesOfInstall returns the current versions: of each component the newest kept one, and those that wait for a
+-- person.
 -- name: ViewStatesOfInstall :many
 select ic.name as component, s.version, s.status, s.reason, s.serial, s.lineage, s.digest, s.key_id, s.bytes, s.job_id, s.attempt,
     s.created_at, coalesce(t.workflow_id, '')::text as workflow_id
@@ -129,7 +132,7 @@ insert into state_locks (org_id, install_component_id, lock_id, info, job_id, at
 values (@org_id, @install_component_id, @lock_id, @info, @job_id, @attempt)
 on conflict (org_id, install_component_id) do nothing;
 
--- HeldStateLock gives the lock, whether its attempt may still be at work, and on which runner.
+-- HeldStateLock returns the lock, whether its attempt may still be running, and on which runner.
 -- name: HeldStateLock :one
 select sqlc.embed(l), coalesce(r.name, '')::text as runner,
     (coalesce(a.status in ('running', 'expired') and j.status = 'running' and j.attempt = a.number, false))::bool as live
@@ -140,7 +143,7 @@ left join runners r on r.org_id = a.org_id and r.id = a.runner_id
 where l.org_id = @org_id and l.install_component_id = @install_component_id
 for update of l;
 
--- PassStateLock takes a lock over from the attempt that had it.
+-- PassStateLock transfers a lock from the attempt that had it.
 -- name: PassStateLock :execrows
 update state_locks set lock_id = @lock_id, info = @info, job_id = @job_id, attempt = @attempt, locked_at = now()
 where org_id = @org_id and install_component_id = @install_component_id
@@ -149,7 +152,7 @@ where org_id = @org_id and install_component_id = @install_component_id
 -- name: FreeStateLocks :exec
 delete from state_locks where org_id = @org_id and job_id = @job_id and attempt = @attempt;
 
--- ViewLocksOfInstall is HeldStateLock for all components of an install, without a lock on the rows.
+-- ViewLocksOfInstall is HeldStateLock for all components of an install, and locks no rows.
 -- name: ViewLocksOfInstall :many
 select ic.name as component, sqlc.embed(l), coalesce(r.name, '')::text as runner,
     (coalesce(a.status in ('running', 'expired') and j.status = 'running' and j.attempt = a.number, false))::bool as live
@@ -160,6 +163,6 @@ left join jobs j on j.org_id = a.org_id and j.id = a.job_id
 left join runners r on r.org_id = a.org_id and r.id = a.runner_id
 where ic.org_id = @org_id and ic.install_id = @install_id;
 
--- InstallComponentNamed finds one by its name.
+-- InstallComponentNamed returns a component of an install by its name.
 -- name: InstallComponentNamed :one
 select * from install_components where org_id = @org_id and install_id = @install_id and name = @name;

@@ -1,4 +1,4 @@
--- What the store itself needs: orgs, and what is due.
+-- Orgs and due items, for the store itself.
 
 -- name: CreateOrg :one
 insert into orgs (id, name) values (@id, @name) returning *;
@@ -9,8 +9,8 @@ select * from orgs where name = @name;
 -- name: OrgByID :one
 select * from orgs where id = @id;
 
--- SetDueIn makes a thing due after so many seconds. What is due is compared with the database's clock alone, so nothing writes a
--- time of a replica's there.
+-- SetDueIn sets in how many seconds something is due. Due times are compared with the database's clock only, so no
+-- replica writes a time of its clock.
 -- name: SetDueIn :exec
 insert into due (org_id, kind, id, at) values (@org_id, @kind, @id, now() + make_interval(secs => @in_seconds::float8))
 on conflict (org_id, kind, id) do update set at = excluded.at;
@@ -18,9 +18,10 @@ on conflict (org_id, kind, id) do update set at = excluded.at;
 -- name: ClearDue :exec
 delete from due where org_id = @org_id and kind = @kind and id = @id;
 
--- ClaimDue claims what is due and puts it off; the work itself says when it is due next. What is at work now stays due until that has
--- ended: it may have begun before what made it due. Orgs take turns, and of polls an org has no more than @polls that wait or are under
--- way, so that much that is due, or a slow git server, keeps nobody else waiting.
+-- ClaimDue claims due items and postpones them; the work itself sets when they are due next. An item whose work is
+-- running stays due until that has ended, because the work may have started before the reason for the item. Orgs take
+-- turns, and an org has at most @polls waiting or running polls, so that many due items or a slow git server delay no
+-- other org.
 -- name: ClaimDue :many
 with at_work as (
     select kind, args->>'org' as org_id, coalesce(args->>'watch', args->>'id', args->>'install', args->>'app', args->>'org') as id

@@ -1,6 +1,8 @@
--- system: the replicas, and counts for whoever runs the control plane. Replicas and due belong to no org; all else is one org's.
+-- The replicas, and counts for the operator of the control plane. Replicas and due items belong to no org, everything
+-- else to one.
 
--- RecordHeartbeat is a replica's heartbeat, and returns the time. After a gap in which no replica could write, the control plane is up since now.
+-- RecordHeartbeat stores a replica's heartbeat and returns the time. After a gap in which no replica could write, the
+-- control plane counts as up since now.
 -- name: RecordHeartbeat :one
 with up as (
     insert into uptime as u (one) values (true)
@@ -20,7 +22,7 @@ delete from replicas where id = @id;
 -- name: ListReplicas :many
 select * from replicas order by started_at, id;
 
--- OtherEmbeddedReplica finds a living replica that had an embedded registry before this one.
+-- OtherEmbeddedReplica returns a live replica that had an embedded registry before this one.
 -- name: OtherEmbeddedReplica :one
 select o.id, extract(epoch from now() - o.seen_at)::float8 as seconds
 from replicas o, replicas me
@@ -28,11 +30,11 @@ where me.id = @id and o.id <> me.id and o.embedded and o.seen_at > now() - make_
   and (o.started_at, o.id) < (me.started_at, me.id)
 order by o.seen_at desc limit 1;
 
--- QueueDelaySeconds is how long the oldest thing that is due waits to be taken up.
+-- QueueDelaySeconds returns for how long the oldest due item has waited.
 -- name: QueueDelaySeconds :one
 select coalesce(greatest(extract(epoch from now() - min(at)), 0), 0)::float8 from due;
 
--- OpenJobs counts the jobs of an org that have not ended, and of those that run, how many nobody hears of.
+-- OpenJobs counts the jobs of an org that have not ended, and of the running ones, those without heartbeats.
 -- name: OpenJobs :many
 select j.kind, j.status, count(*) as jobs, (count(*) filter (where a.status = 'expired'))::bigint as silent
 from jobs j left join attempts a on a.org_id = j.org_id and a.job_id = j.id and a.number = j.attempt and j.status = 'running'
@@ -42,7 +44,7 @@ group by j.kind, j.status;
 -- name: ContestedComponents :one
 select count(distinct install_component_id) from states where org_id = @org_id and status in ('contested', 'withheld');
 
--- RunnersByState counts an org's runners. One that is off is heard of, and takes nothing.
+-- RunnersByState counts an org's runners. One that is switched off sends heartbeats and takes no jobs.
 -- name: RunnersByState :many
 select (case when key_hash is null and last_seen is null then 'unregistered'
              when last_seen is null or last_seen < now() - make_interval(secs => @online_seconds::float8) then 'offline'
@@ -53,9 +55,9 @@ from runners where org_id = @org_id group by 1;
 -- name: ListOrgs :many
 select * from orgs order by id;
 
--- RescueWork gives others what a replica had in hand that is not there any more, and what this one was given without ever learning of
--- it: when Postgres goes away between a commit and its answer. Work may run twice, so a replica that only seemed to be gone, and an
--- end that was not noted yet, do no harm.
+-- RescueWork requeues the work of replicas that have stopped, and work that this replica claimed without learning of
+-- it, when Postgres failed between a commit and its response. Work may run twice, so it does no harm if a replica
+-- only seemed to have stopped, or if its end was not stored yet.
 -- name: RescueWork :execrows
 update river.river_job j set state = 'available', scheduled_at = now()
 where j.state = 'running' and (

@@ -1,4 +1,4 @@
--- What the control API reads to show, and the few records that only it writes.
+-- What the control API shows, and the few records that only it writes.
 
 -- name: ViewApp :one
 select * from apps where org_id = @org_id and (id = @key or name = @key);
@@ -10,7 +10,7 @@ select * from apps where org_id = @org_id and name > @after order by name limit 
 select sqlc.embed(r), w.url, w.ref from revisions r join watches w on w.org_id = r.org_id and w.id = r.watch_id
 where r.org_id = @org_id and r.id = any(@ids::text[]);
 
--- ViewAppVersions are versions without their config, which may be large.
+-- ViewAppVersions returns versions without their config, which may be large.
 -- name: ViewAppVersions :many
 select v.id, v.app_id, v.number, v.digest, v.revision_id, v.reason, v.created_at, coalesce(r.commit, '') as commit from app_versions v
 left join revisions r on r.org_id = v.org_id and r.id = v.revision_id
@@ -29,7 +29,7 @@ where r.org_id = @org_id and r.app_id = @app_id and r.number < @before order by 
 select r.*, v.number as version from releases r join app_versions v on v.org_id = r.org_id and v.id = r.version_id
 where r.org_id = @org_id and r.app_id = @app_id and r.number = @number;
 
--- ViewNewestReleases gives the newest release of each app.
+-- ViewNewestReleases returns the newest release of each app.
 -- name: ViewNewestReleases :many
 select r.*, v.number as version from unnest(@app_ids::text[]) as a(id)
 join releases r on r.org_id = @org_id and r.app_id = a.id
@@ -39,7 +39,7 @@ join app_versions v on v.org_id = r.org_id and v.id = r.version_id;
 -- name: ViewComponents :many
 select * from components where org_id = @org_id and app_id = @app_id and present order by kind <> 'sandbox', name;
 
--- ViewNewestBuilds gives the newest build of the current input of each present component.
+-- ViewNewestBuilds returns the newest build of the current input of each present component.
 -- name: ViewNewestBuilds :many
 select distinct on (b.component_id) sqlc.embed(b), c.name as component, i.digest as input_digest
 from components c
@@ -48,8 +48,8 @@ join component_inputs i on i.org_id = b.org_id and i.id = b.input_id
 where c.org_id = @org_id and c.app_id = @app_id and c.present
 order by b.component_id, b.number desc;
 
--- ViewUnbuilt gives the present components of apps that cannot be built, or whose current input has no succeeded build, each with
--- the newest build of that input.
+-- ViewUnbuilt returns the present components of apps that cannot be built, or whose current input has no successful
+-- build, each with the newest build of that input.
 -- name: ViewUnbuilt :many
 select c.app_id, c.name, c.problem, coalesce(b.id, '')::text as build_id, coalesce(b.number, 0)::int as number,
     coalesce(b.status, '')::text as status, coalesce(b.error, '')::text as error, b.ended_at
@@ -75,25 +75,27 @@ join components c on c.org_id = b.org_id and c.id = b.component_id
 join component_inputs i on i.org_id = b.org_id and i.id = b.input_id
 where b.org_id = @org_id and b.id = @id;
 
--- ViewInstall takes an id, a name that one app has, or app/name. The name is asked for by itself, so that an index can find it.
+-- ViewInstall finds an install by its id, a name that only one app has, or app/name. The name is a separate
+-- condition, so that an index can find it.
 -- name: ViewInstall :many
 select sqlc.embed(i), a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = @org_id
   and (i.id = @key or i.name = @key or i.name = split_part(@key, '/', 2) and a.name || '/' || i.name = @key) limit 2;
 
--- ViewInstalls are by app and name, those after a place in that order. Labels are those that an install must have.
+-- ViewInstalls is ordered by app and name, and returns those after a place in that order. An install must have all
+-- the labels.
 -- name: ViewInstalls :many
 select sqlc.embed(i), a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = @org_id and (@app_id::text = '' or a.id = @app_id) and (@runner_id::text = '' or i.runner_id = @runner_id)
   and i.labels @> @labels::jsonb and (a.name, i.name) > (@after_app::text, @after_name::text)
 order by a.name, i.name limit @most;
 
--- ReadMark is what to give ChangedInstalls later, when it is read before what is compared.
+-- ReadMark returns the mark for a later ChangedInstalls. Read it before the data that is compared.
 -- name: ReadMark :one
 select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as mark;
 
--- ChangedInstalls are the installs of an app that changed since a ReadMark, or whose workflows did. Transactions that are to come are left
--- out: a row that was restored from another database may name one.
+-- ChangedInstalls returns the installs of an app that changed since a ReadMark, or whose workflows did. It ignores
+-- future transactions, which a row that was restored from another database may name.
 -- name: ChangedInstalls :many
 select sqlc.embed(i), a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = @org_id and i.app_id = @app_id and i.id in (
@@ -104,13 +106,13 @@ where i.org_id = @org_id and i.app_id = @app_id and i.id in (
       and w.changed >= @since and w.changed < (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint))
 order by i.name;
 
--- LastWorkflows gives the newest workflow of each install.
+-- LastWorkflows returns the newest workflow of each install.
 -- name: LastWorkflows :many
 select w.* from unnest(@install_ids::text[]) as i(id)
 cross join lateral (
     select * from workflows w where w.org_id = @org_id and w.install_id = i.id order by w.number desc limit 1) w;
 
--- AddInstall makes one; it belongs to people, and has no labels, account, toggles and overrides, unless they are given.
+-- AddInstall adds an install that people manage, without labels, account, toggles and overrides unless they are set.
 -- name: AddInstall :one
 insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, managed_by, labels, account, toggles, overrides)
 values (@org_id, @id, @app_id, @name, @runner_id, @approval, @allow_destroy, @approvals_by_others, coalesce(sqlc.narg('rule')::jsonb, '{}'), coalesce(nullif(@managed_by::text, ''), 'manual'),
@@ -148,14 +150,14 @@ do update set value = excluded.value, sealed = excluded.sealed, hash = excluded.
 -- name: DropAppVariables :exec
 delete from app_variables where org_id = @org_id and app_id = @app_id and name = any(@names::text[]);
 
--- CurrentStackOutputs are those of the newest version.
+-- CurrentStackOutputs returns the outputs of the newest version.
 -- name: CurrentStackOutputs :one
 select * from stack_outputs where org_id = @org_id and install_id = @install_id order by version desc limit 1;
 
 -- name: ViewStackOutputs :one
 select * from stack_outputs where org_id = @org_id and install_id = @install_id and version = @version;
 
--- ViewStackOutputVersions: the newest first, without the outputs.
+-- ViewStackOutputVersions returns the newest versions first, without the outputs.
 -- name: ViewStackOutputVersions :many
 select version, source, stack_version, changed, actor, created_at from stack_outputs
 where org_id = @org_id and install_id = @install_id and version < @before
@@ -168,7 +170,7 @@ values (@org_id, @install_id, @version, @source, @stack_version, @outputs, @chan
 -- name: ViewStackVersion :one
 select * from stack_versions where org_id = @org_id and install_id = @install_id and version = @version;
 
--- ViewStackVersions: the newest first, without the files.
+-- ViewStackVersions returns the newest versions first, without the files.
 -- name: ViewStackVersions :many
 select version, digest, cloud, name, region, release, created_at from stack_versions
 where org_id = @org_id and install_id = @install_id and version < @before
@@ -181,12 +183,12 @@ values (@org_id, @install_id, @version, @digest, @cloud, @name, @region, @files,
 -- name: InstallsOfRunner :many
 select id from installs where org_id = @org_id and runner_id = @runner_id order by id;
 
--- ViewInputsToReseal are the sensitive inputs on a runner's installs that are sealed to another key than its own.
+-- ViewInputsToReseal returns the sensitive inputs of a runner's installs that are sealed to another key than its own.
 -- name: ViewInputsToReseal :many
 select ii.* from install_inputs ii join installs i on i.org_id = ii.org_id and i.id = ii.install_id
 where ii.org_id = @org_id and i.runner_id = @runner_id and ii.sealed is not null and ii.sealed->>'key_id' = @key_id::text;
 
--- ViewWorkflows: the newest first.
+-- ViewWorkflows returns the newest workflows first.
 -- name: ViewWorkflows :many
 select sqlc.embed(w), i.name as install, a.name as app,
     coalesce(r.commits -> 0 ->> 'commit', r.commits -> 0 ->> 'upload', '')::text as commit from workflows w
@@ -211,7 +213,8 @@ left join approvals ap on ap.org_id = s.org_id and (ap.plan_id = s.plan_id
     or s.kind = 'action' and s.status = 'waiting' and ap.workflow_id = s.workflow_id and ap.kind = 'scripts' and ap.status = 'waiting')
 where s.org_id = @org_id and s.workflow_id = any(@workflow_ids::text[]) order by s.workflow_id, s.position;
 
--- ViewApprovals: the newest first. It leaves out the reports of a brief list, which are by far the most of it: they are not even read.
+-- ViewApprovals returns the newest approvals first. A brief list leaves out the reports, which are by far the largest
+-- part, and does not read them.
 -- name: ViewApprovals :many
 select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, ap.author, ap.created_at, ap.group_digest,
     coalesce(ap.plan_id, '')::text as plan, coalesce(ap.workflow_id, '')::text as workflow_id, coalesce(p.component, '')::text as component,
@@ -252,7 +255,7 @@ select * from approval_responses where org_id = @org_id and approval_id = any(@a
 -- name: ViewPlan :one
 select p.* from plans p join installs i on i.org_id = p.org_id and i.id = p.install_id where p.org_id = @org_id and p.id = @id;
 
--- ShowPlan is a plan as people see it.
+-- ShowPlan returns a plan as people see it.
 -- name: ShowPlan :one
 select p.id, p.status, p.install_id, p.component, p.workflow_id, p.destroy, p.destructive, p.reason, p.report, p.created_at,
     i.name as install, a.name as app
@@ -284,7 +287,7 @@ values (@org_id, @id, @name, @username, @sealed, coalesce(@repositories::text[],
 -- name: SetCredentialRepositories :execrows
 update credentials set repositories = @repositories where org_id = @org_id and id = @id;
 
--- MakeWatchesOfCredentialDue has all that is read with a credential polled now.
+-- MakeWatchesOfCredentialDue makes polls of everything that is read with a credential due now.
 -- name: MakeWatchesOfCredentialDue :exec
 update due d set at = least(d.at, now()) where d.org_id = @org_id and d.kind = 'watch'
 and d.id in (select w.id from watches w where w.org_id = @org_id and w.credential_id = @credential_id);
@@ -295,11 +298,11 @@ select * from credentials where org_id = @org_id order by name;
 -- name: AddWebhook :exec
 insert into webhooks (org_id, id, sealed) values (@org_id, @id, @sealed);
 
--- RotateWebhook gives a webhook another secret. The one before is accepted for so many seconds more.
+-- RotateWebhook sets another secret of a webhook. The previous one is accepted for a number of seconds.
 -- name: RotateWebhook :execrows
 update webhooks set previous = sealed, previous_until = now() + make_interval(secs => @grace_seconds), sealed = @sealed, rotated_at = now() where org_id = @org_id and id = @id;
 
--- An answer is given again for a week; whoever repeats a create does so within minutes.
+-- ForgetAnswers deletes responses to repeated requests after a week. Clients repeat a create within minutes.
 -- name: ForgetAnswers :exec
 delete from idempotency_keys where org_id = @org_id and created_at < now() - interval '7 days';
 
@@ -309,7 +312,7 @@ insert into idempotency_keys (org_id, key, request, response) values (@org_id, @
 -- name: RememberedAnswer :one
 select * from idempotency_keys where org_id = @org_id and key = @key;
 
--- BuildOfArtifact is the build that made what a plan was made from.
+-- BuildOfArtifact returns the build whose artifact a plan was made from.
 -- name: BuildOfArtifact :one
 select id from builds where org_id = @org_id and component_id = @component_id and artifact_digest = @artifact and status = 'succeeded'
 order by number limit 1;
@@ -317,7 +320,7 @@ order by number limit 1;
 -- name: AddApp :one
 insert into apps (org_id, id, name, watch_id, directory) values (@org_id, @id, @name, @watch_id, @directory) returning *;
 
--- BuildWanted is the newest build of what an install's component is to be made from in a release.
+-- BuildWanted returns the newest build that an install's component uses in a release.
 -- name: BuildWanted :one
 select b.id from install_components ic
 join release_components rc on rc.org_id = ic.org_id and rc.component_id = ic.component_id and rc.release_id = @release_id

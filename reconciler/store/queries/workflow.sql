@@ -1,5 +1,5 @@
--- workflow: workflows, their steps, plans, approvals and refusals, and what was applied. Everything that is read here to decide is
--- read under the lock of the workflow's install.
+-- Workflows with their steps, plans, approvals and rejections, and what was applied (package workflow). What decisions
+-- depend on is read under the lock of the workflow's install.
 
 -- name: LockInstall :one
 select * from installs where org_id = @org_id and id = @id for update;
@@ -10,7 +10,7 @@ select * from workflows where org_id = @org_id and id = @id;
 -- name: RunningWorkflows :many
 select * from workflows where org_id = @org_id and install_id = @install_id and status = 'running' order by number;
 
--- RunningAction gives the running workflows of an install that run an action, or will, because of the same event.
+-- RunningAction returns the running workflows of an install that run an action, or will, because of the same event.
 -- name: RunningAction :many
 select w.number from workflows w join steps s on s.org_id = w.org_id and s.workflow_id = w.id
 where w.org_id = @org_id and w.install_id = @install_id and w.status = 'running' and s.kind = 'action'
@@ -25,7 +25,7 @@ select sqlc.embed(s), w.install_id, w.cancelled, w.plan_only, w.status as workfl
 from steps s join workflows w on w.org_id = s.org_id and w.id = s.workflow_id
 where s.org_id = @org_id and s.id = @id;
 
--- CurrentPlans gives what a graph needs of the plans that its steps name; reports are large and stay where they are.
+-- CurrentPlans returns what a graph needs of the plans that its steps name, without the reports, which are large.
 -- name: CurrentPlans :many
 select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive, p.individual_approval,
        coalesce(p.target->>'problem', '')::text as problem,
@@ -39,11 +39,13 @@ left join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
 where s.org_id = @org_id and s.workflow_id = @workflow_id and s.kind = 'plan'
 for update of p;
 
--- ComponentsWithFailedApply gives the components of a workflow of which an apply began that did not end well: something may have been deployed.
+-- ComponentsWithFailedApply returns the components of a workflow with an apply that started and failed: something may
+-- have been deployed.
 -- name: ComponentsWithFailedApply :many
 select distinct component from plans where org_id = @org_id and workflow_id = @workflow_id and status = 'failed';
 
--- CurrentJobs returns the newest job of each step of a workflow that has one. A sync that needed none has an empty id and succeeded.
+-- CurrentJobs returns the newest job of each step of a workflow that has one. A sync that needed none has an empty id
+-- and the status succeeded.
 -- name: CurrentJobs :many
 select s.id as step_id, coalesce(j.id, '')::text as id, coalesce(j.status, 'succeeded')::text as status, coalesce(j.cancel, false)::bool as cancel,
        coalesce(j.error, '')::text as error, coalesce(j.result->>'status', '')::text as result,
@@ -56,7 +58,7 @@ where s.org_id = @org_id and s.workflow_id = @workflow_id and (j.id is not null 
 -- name: JobStatus :one
 select status, cancel, error from jobs where org_id = @org_id and id = @id;
 
--- AddWorkflows adds workflows of any number of installs; nth counts those of one install, from 1.
+-- AddWorkflows adds workflows of any number of installs. nth numbers those of one install, from 1.
 -- name: AddWorkflows :many
 insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request, plan_only, release, trace)
 select @org_id, n.id, n.install_id, n.nth + coalesce((select max(w.number) from workflows w where w.org_id = @org_id and w.install_id = n.install_id), 0),
@@ -66,7 +68,7 @@ from (select unnest(@ids::text[]) as id, unnest(@install_ids::text[]) as install
     unnest(@plan_only::bool[]) as plan_only, unnest(@releases::int[]) as release, unnest(@traces::text[]) as trace) n
 returning id, number;
 
--- AddSteps adds the steps of new workflows, of which some have begun, and syncs that need no job have ended.
+-- AddSteps adds the steps of new workflows. Some have started, and syncs that need no job have ended.
 -- name: AddSteps :exec
 insert into steps (org_id, workflow_id, id, position, kind, component, action, trigger, destroy, needs, install_component_id, reason, tries,
     status, job_id, target, started_at, ended_at)
@@ -93,18 +95,18 @@ update steps set status = 'pending', reason = @reason, skipped_by_person = false
     started_at = null, ended_at = null
 where org_id = @org_id and id = @id;
 
--- MarkSkippedByPerson says that it was a person who skipped a step.
+-- MarkSkippedByPerson records that a person skipped a step.
 -- name: MarkSkippedByPerson :execrows
 update steps set skipped_by_person = true where org_id = @org_id and id = @id and status = 'skipped';
 
--- SetStepRejectedBy says who said no to the plan or the script of a step.
+-- SetStepRejectedBy records who rejected the plan or the script of a step.
 -- name: SetStepRejectedBy :execrows
 update steps set rejected_by = @rejected_by where org_id = @org_id and id = @id and status = 'failed';
 
 -- name: SetStepTarget :exec
 update steps set target = @target where org_id = @org_id and id = @id;
 
--- LinkPlan makes a plan the one that a component's plan, approve and apply are about.
+-- LinkPlan makes a plan that of a component's steps plan, approve and apply.
 -- name: LinkPlan :exec
 update steps set plan_id = @plan_id::text
 where org_id = @org_id and workflow_id = @workflow_id and component = @component and kind in ('plan', 'approve', 'apply');
@@ -122,18 +124,18 @@ select id, step_id, workflow_id, install_id, install_component_id, component, de
     bundle_digest, report_digest, content_digest, group_digest, target
 from plans where org_id = @org_id and id = @id for update;
 
--- PlanApproval is by what a plan was approved (workflow.Authority), and who said so.
+-- PlanApproval returns how a plan was approved (workflow.Authority), and by whom.
 -- name: PlanApproval :one
 select (case when r.rule is null then 'person' when r.rule ->> 'workflow' is null then 'install' else 'workflow' end)::text as authority, r.actor
 from approvals a join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
 where a.org_id = @org_id and a.plan_id = @plan_id::text and a.status = 'approved';
 
--- SetWorkflowRule sets or takes back an approver's rule for a running workflow.
+-- SetWorkflowRule sets or removes an approver's rule for a running workflow.
 -- name: SetWorkflowRule :execrows
 update workflows set rule = sqlc.narg('rule'), revision = revision + 1 where org_id = @org_id and id = @id and status = 'running';
 
--- RulesOfWorkflows gives, of workflows with an approver's rule, whether the approver's token may still answer approvals of the app, and
--- whether the install lets nobody approve what they asked for themselves.
+-- RulesOfWorkflows returns, for workflows with an approver's rule, whether the approver's token may still answer
+-- approvals of the app, and whether the install forbids people to approve what they requested.
 -- name: RulesOfWorkflows :many
 select w.id, i.approvals_by_others, exists (select from tokens t where t.org_id = w.org_id and t.id = w.rule ->> 'token'
         and t.role in ('approver', 'admin') and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())
@@ -164,11 +166,11 @@ select sqlc.embed(a), coalesce(p.status, '')::text as plan_status, coalesce(p.co
 from approvals a left join plans p on p.org_id = a.org_id and p.id = a.plan_id
 where a.org_id = @org_id and a.id = @id for update of a;
 
--- ScriptAnswers are what approvers said about the scripts of an install.
+-- ScriptAnswers returns the answers of approvers about the scripts of an install.
 -- name: ScriptAnswers :many
 select digest, action, answer, reason, actor, at, approval_id from script_answers where org_id = @org_id and install_id = @install_id order by at, digest;
 
--- ApprovedScripts are the scripts of each action of an install that were approved last.
+-- ApprovedScripts returns the scripts of each action of an install that were approved last.
 -- name: ApprovedScripts :many
 select distinct on (action) action, digest, content from script_answers
 where org_id = @org_id and install_id = @install_id and answer = 'approve' order by action, at desc, digest;
@@ -179,15 +181,15 @@ values (@org_id, @install_id, @digest, @action, @answer, @content, @reason, @act
 on conflict (org_id, install_id, digest) do update set answer = excluded.answer, reason = excluded.reason, actor = excluded.actor,
     approval_id = excluded.approval_id, at = now();
 
--- WaitingScripts is the question about scripts of a workflow that waits.
+-- WaitingScripts returns the open question about scripts of a workflow.
 -- name: WaitingScripts :one
 select id, subject from approvals where org_id = @org_id and workflow_id = @workflow_id::text and kind = 'scripts' and status = 'waiting';
 
--- NewestSettings is the newest question about an install's settings.
+-- NewestSettings returns the newest question about an install's settings.
 -- name: NewestSettings :one
 select * from approvals where org_id = @org_id and install_id = @install_id and kind = 'settings' order by id desc limit 1;
 
--- SetRule sets what an install lets through unasked, and who said so.
+-- SetRule sets which plans of an install are approved automatically, who may approve the others, and who set it.
 -- name: SetRule :exec
 update installs set approval = @approval, allow_destroy = @allow_destroy, approvals_by_others = @approvals_by_others, rule = @rule
 where org_id = @org_id and id = @id;
@@ -207,8 +209,8 @@ where org_id = @org_id and plan_id = @plan_id::text and status in ('waiting', 'a
 insert into approval_responses (org_id, id, approval_id, content_digest, answer, reason, actor, rule)
 values (@org_id, @id, @approval_id, @content_digest, @answer, @reason, @actor, sqlc.narg('rule'));
 
--- RecordRejection remembers a no to what is wanted of a component. A no to doing again what is there already ends with its workflow: it
--- is none to what is there.
+-- RecordRejection stores the rejection of a desired state of a component. The rejection of a redeploy of what is
+-- applied ends with its workflow, because it does not reject what is applied.
 -- name: RecordRejection :exec
 insert into rejections (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
 select @org_id, @install_component_id::text, @desired_digest::text, @kind, @actor, @reason, @workflow_id
@@ -229,7 +231,8 @@ where org_id = @org_id and id = @id and status = 'running' and not cancelled;
 -- name: InstallComponentByID :one
 select * from install_components where org_id = @org_id and id = @id;
 
--- SetApplied says what is there now, or, with an empty digest and an artifact, what was being put there when it became unknown.
+-- SetApplied stores what is applied or, with an empty digest and an artifact, what was being applied when the result
+-- became unknown.
 -- name: SetApplied :execrows
 update install_components set applied_digest = @digest, applied_artifact = @artifact, applied_release_id = @release_id,
     applied_config = @config, applied_values = @values_read, applied_inventory = @inventory, applied_at = now(), abandoned = '',
@@ -237,11 +240,11 @@ update install_components set applied_digest = @digest, applied_artifact = @arti
     applied_cluster = case when @artifact::text = '' then null else applied_cluster end
 where org_id = @org_id and id = @id;
 
--- SetCluster keeps which cluster the runner applied to.
+-- SetCluster stores which cluster the runner applied to.
 -- name: SetCluster :exec
 update install_components set applied_cluster = @cluster where org_id = @org_id and id = @id and applied_artifact <> '';
 
--- SetHealth says how what is there was when its runner looked; an older look than the one that is kept is none.
+-- SetHealth stores the health that a runner reported, unless a newer report is stored.
 -- name: SetHealth :exec
 update install_components set health = @health
 where org_id = @org_id and id = @id and applied_artifact <> '' and coalesce((health ->> 'at')::timestamptz < @seen_at::timestamptz, true);
@@ -253,18 +256,18 @@ delete from outputs where org_id = @org_id and install_id = @install_id and scop
 insert into outputs (org_id, install_id, scope, owner, name, value, sealed, hash)
 values (@org_id, @install_id, @scope, @owner, @name, @value, @sealed, @hash);
 
--- PutActionRun records how the latest run of an action ended.
+-- PutActionRun stores how the latest run of an action ended.
 -- name: PutActionRun :exec
 insert into action_runs (org_id, install_id, action, workflow_id, status) values (@org_id, @install_id, @action, @workflow_id, @status)
 on conflict (org_id, install_id, action)
 do update set workflow_id = excluded.workflow_id, status = excluded.status, ended_at = now();
 
--- NewestStateSerial is what the next plan would read.
+-- NewestStateSerial returns the serial of the state that the next plan would read.
 -- name: NewestStateSerial :one
 select serial, lineage from states where org_id = @org_id and install_component_id = @install_component_id and status = 'kept'
 order by version desc limit 1;
 
--- StateToRestore is one version of a state, and whether it is the one that the next plan would read.
+-- StateToRestore returns one version of a state, and whether the next plan would read it.
 -- name: StateToRestore :one
 select s.digest, (s.status = 'kept' and not exists (select from states n where n.org_id = s.org_id
     and n.install_component_id = s.install_component_id and n.status = 'kept' and n.version > s.version))::bool as newest, (s.sealed is not null)::bool as here
