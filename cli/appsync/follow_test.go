@@ -17,23 +17,23 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// marked is a fake control plane that supports cursors; step returns the names of the
+// cursorPlane is a fake control plane that supports cursors; step returns the names of the
 // installs that changed before each poll.
-type marked struct {
+type cursorPlane struct {
 	all     []api.InstallSummary
 	release int
 	n       int
-	asked   []string
-	step    func(n int, m *marked) (changed []string)
+	cursors []string
+	step    func(n int, m *cursorPlane) (changed []string)
 }
 
-func (m *marked) Do(r *http.Request) (*http.Response, error) {
+func (m *cursorPlane) Do(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
 	m.n++
 	changed, since := m.step(m.n, m), r.URL.Query().Get("since")
-	m.asked = append(m.asked, since)
+	m.cursors = append(m.cursors, since)
 	s := api.Sync{App: api.App{ID: "app_1", Name: "shop"}, Done: true, Mark: fmt.Sprint(m.n)}
 	s.App.Release.Number = m.release
 	for _, i := range m.all {
@@ -50,7 +50,7 @@ func (m *marked) Do(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-func (m *marked) set(name string, status api.InstallSummaryStatus) []string {
+func (m *cursorPlane) set(name string, status api.InstallSummaryStatus) []string {
 	i := slices.IndexFunc(m.all, func(i api.InstallSummary) bool { return i.Name == name })
 	m.all[i].Status = status
 	return []string{name}
@@ -60,10 +60,10 @@ func (m *marked) set(name string, status api.InstallSummaryStatus) []string {
 // release or a period without changes, and once more at the end.
 func TestFollowsWhatChanged(t *testing.T) {
 	for name, c := range map[string]struct {
-		step  func(n int, m *marked) []string
-		asked string // the cursors of the polls, - for all installs
+		step    func(n int, m *cursorPlane) []string
+		cursors string // the cursors of the polls, - for all installs
 	}{
-		"two changes": {func(n int, m *marked) []string {
+		"two changes": {func(n int, m *cursorPlane) []string {
 			switch n {
 			case 3:
 				return m.set("b", "current")
@@ -72,7 +72,7 @@ func TestFollowsWhatChanged(t *testing.T) {
 			}
 			return nil
 		}, "- 1 2 3 -"},
-		"another release": {func(n int, m *marked) []string {
+		"another release": {func(n int, m *cursorPlane) []string {
 			switch n {
 			case 3:
 				m.release++
@@ -82,7 +82,7 @@ func TestFollowsWhatChanged(t *testing.T) {
 			}
 			return nil
 		}, "- 1 2 - 4 -"},
-		"not over after all": {func(n int, m *marked) []string {
+		"continues after the last read": {func(n int, m *cursorPlane) []string {
 			switch n {
 			case 2:
 				m.set("a", "current")
@@ -97,7 +97,7 @@ func TestFollowsWhatChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := &marked{step: c.step, release: 1}
+				m := &cursorPlane{step: c.step, release: 1}
 				for _, n := range []string{"a", "b", "c"} {
 					m.all = append(m.all,
 						api.InstallSummary{ID: "ins_" + n, Name: n, Status: api.InstallSummaryStatusDeploying})
@@ -108,22 +108,22 @@ func TestFollowsWhatChanged(t *testing.T) {
 				if err != nil || len(got.Installs) != 3 || !isSettled(got) {
 					t.Fatalf("%v, %+v", err, got.Installs)
 				}
-				for n, mark := range m.asked {
-					m.asked[n] = cmp.Or(mark, "-")
+				for n, mark := range m.cursors {
+					m.cursors[n] = cmp.Or(mark, "-")
 				}
-				if asked := strings.Join(m.asked, " "); asked != c.asked {
-					t.Errorf("asked %q, want %q", m.asked, c.asked)
+				if cursors := strings.Join(m.cursors, " "); cursors != c.cursors {
+					t.Errorf("polled with %q, want %q", m.cursors, c.cursors)
 				}
 			})
 		})
 	}
 }
 
-// TestAForgottenInstallIsNotWaitedFor checks that an install that no response contains
+// TestDeletedInstallsAreNotWaitedFor checks that an install that no response contains
 // any more is noticed at the next full read.
-func TestAForgottenInstallIsNotWaitedFor(t *testing.T) {
+func TestDeletedInstallsAreNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &marked{step: func(n int, m *marked) []string {
+		m := &cursorPlane{step: func(n int, m *cursorPlane) []string {
 			if n == 2 {
 				m.all = m.all[:1]
 			}
@@ -131,10 +131,10 @@ func TestAForgottenInstallIsNotWaitedFor(t *testing.T) {
 		}}
 		m.all = []api.InstallSummary{{ID: "ins_a", Name: "a", Status: api.InstallSummaryStatusCurrent},
 			{ID: "ins_b", Name: "b", Status: api.InstallSummaryStatusDeploying}}
-		begun := time.Now()
+		start := time.Now()
 		got, err := waitForSync(t.Context(), quiet, m.client(t), state(true), options{wait: true, timeout: time.Hour})
-		if err != nil || len(got.Installs) != 1 || time.Since(begun) > refreshAfter+2*pollInterval {
-			t.Errorf("%v after %s: %+v", err, time.Since(begun), got.Installs)
+		if err != nil || len(got.Installs) != 1 || time.Since(start) > refreshAfter+2*pollInterval {
+			t.Errorf("%v after %s: %+v", err, time.Since(start), got.Installs)
 		}
 	})
 }
@@ -158,7 +158,7 @@ func TestManyInstallsTakeFewLines(t *testing.T) {
 	}
 }
 
-func (m *marked) client(t *testing.T) *apiclient.Client {
+func (m *cursorPlane) client(t *testing.T) *apiclient.Client {
 	t.Helper()
 	c, err := apiclient.New(contexts.Context{URL: "http://plane"})
 	if err != nil {

@@ -22,20 +22,20 @@ import (
 // changes its status with each poll.
 type plane struct {
 	components []api.Component
-	then       []api.BuildStatus  // statuses of the retried build; the last one stays
+	statuses   []api.BuildStatus  // statuses of the retried build; the last one stays
 	interrupt  context.CancelFunc // if set, called at the second poll, as by Ctrl-C
 
-	lock    sync.Mutex
-	looks   int
-	remarks strings.Builder
-	asked   []string
+	lock     sync.Mutex
+	polls    int
+	remarks  strings.Builder
+	requests []string
 }
 
 func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	if r.Method == http.MethodPost {
-		p.asked = append(p.asked, r.URL.Path)
+		p.requests = append(p.requests, r.URL.Path)
 	}
 	again := api.Build{ID: "bld_9", Component: "web", Number: 9, Status: api.BuildStatusQueued, Reason: "retried"}
 	switch {
@@ -44,12 +44,12 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/retry"):
 		_ = json.NewEncoder(w).Encode(again)
 	case r.URL.Path == "/v1/builds/bld_9":
-		again.Status = p.then[min(p.looks, len(p.then)-1)]
+		again.Status = p.statuses[min(p.polls, len(p.statuses)-1)]
 		if again.Status == api.BuildStatusFailed {
 			again.Error = "terraform init: no network"
 		}
-		p.looks++
-		if p.looks == 2 && p.interrupt != nil {
+		p.polls++
+		if p.polls == 2 && p.interrupt != nil {
 			p.interrupt()
 		}
 		_ = json.NewEncoder(w).Encode(again)
@@ -99,10 +99,10 @@ func TestCreate(t *testing.T) {
 	ok := shop()[:2]
 	for name, c := range map[string]struct {
 		components []api.Component
-		then       []api.BuildStatus
+		statuses   []api.BuildStatus
 		args       string
 		prints     string
-		asked      string
+		requests   string
 		code       int
 		says       string
 	}{
@@ -119,17 +119,17 @@ func TestCreate(t *testing.T) {
 		"until it fails": {ok, []api.BuildStatus{"running", "failed"}, "create shop web --wait",
 			"web\tretried\t9 failed\tretried\n", "/v1/builds/bld_2/retry", exitcode.Failed,
 			"build 9 of web failed: terraform init: no network; read its log with `nuon logs bld_9`"},
-		"not for ever": {ok, []api.BuildStatus{"running"}, "create shop web --wait --timeout 600ms",
+		"until the timeout": {ok, []api.BuildStatus{"running"}, "create shop web --wait --timeout 600ms",
 			"web\tretried\t9 running\tretried\n", "/v1/builds/bld_2/retry", exitcode.Failed, "not built within 600ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &plane{components: c.components, then: c.then}
+			p := &plane{components: c.components, statuses: c.statuses}
 			out, err := p.run(t, "table", strings.Fields(c.args)...)
 			if exitcode.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("ended with %v", err)
 			}
-			if out != c.prints || strings.Join(p.asked, " ") != c.asked {
-				t.Errorf("asked %q, printed\n%s, want\n%s", p.asked, out, c.prints)
+			if out != c.prints || strings.Join(p.requests, " ") != c.requests {
+				t.Errorf("sent %q, printed\n%s, want\n%s", p.requests, out, c.prints)
 			}
 		})
 	}
@@ -139,7 +139,7 @@ func TestCreate(t *testing.T) {
 // continues, and how to follow it.
 func TestCtrlCLeavesBuilds(t *testing.T) {
 	for _, line := range []string{"create shop web --wait", "retry bld_2 --wait"} {
-		p := &plane{components: shop()[:2], then: []api.BuildStatus{"running"}, interrupt: func() {}}
+		p := &plane{components: shop()[:2], statuses: []api.BuildStatus{"running"}, interrupt: func() {}}
 		out, err := p.run(t, "table", strings.Fields(line)...)
 		if !errors.Is(err, exitcode.Interrupted) || exitcode.CodeOf(err) != exitcode.CodeOf(exitcode.Interrupted) {
 			t.Errorf("%s: ended with %v, printed %q", line, err, out)
@@ -153,16 +153,16 @@ func TestCtrlCLeavesBuilds(t *testing.T) {
 
 // TestRetryWaits checks that --wait ends with the result of the build.
 func TestRetryWaits(t *testing.T) {
-	p := &plane{then: []api.BuildStatus{"running", "succeeded"}}
+	p := &plane{statuses: []api.BuildStatus{"running", "succeeded"}}
 	if out, err := p.run(t, "json", "retry", "bld_2", "--wait"); err != nil ||
 		!strings.Contains(out, `"status": "succeeded"`) {
 		t.Errorf("%v, printed %s", err, out)
 	}
-	p = &plane{then: []api.BuildStatus{"failed"}}
+	p = &plane{statuses: []api.BuildStatus{"failed"}}
 	if _, err := p.run(t, "json", "retry", "bld_2", "--wait"); exitcode.CodeOf(err) != exitcode.Failed {
 		t.Errorf("a failed build ended with %v", err)
 	}
-	p = &plane{then: []api.BuildStatus{"failed"}}
+	p = &plane{statuses: []api.BuildStatus{"failed"}}
 	if out, err := p.run(t, "name", "retry", "bld_2"); err != nil || out != "bld_9\n" {
 		t.Errorf("without --wait: %v, printed %q", err, out)
 	}
