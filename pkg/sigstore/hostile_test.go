@@ -135,6 +135,12 @@ func TestPeriodsOfServices(t *testing.T) {
 				t.Errorf("%s ended, promised %t: got %d, %v", list, promised, by, err)
 			}
 		}
+		always := changed(t, i.TrustRoot(), list, func(service map[string]any) {
+			service["validFor"] = map[string]any{"start": time.Time{}}
+		})
+		if _, err := verify(t, always, s, release); err != nil {
+			t.Errorf("%s, from the first time of all: %v", list, err)
+		}
 		endless := changed(t, i.TrustRoot(), list, func(service map[string]any) { service["validFor"] = map[string]any{} })
 		if _, err := sigstore.ParseTrustRoot(endless); err == nil ||
 			!strings.Contains(err.Error(), list+"[0] of the trust root has no validFor.start") {

@@ -39,14 +39,15 @@ type logKey struct {
 	valid period
 }
 
-// period is a time from Start to End; no End is forever.
+// period is a time from Start to End; no End is forever. Start can be the first time of all, which some programs write,
+// but not left out.
 type period struct {
-	Start time.Time  `json:"start"`
+	Start *time.Time `json:"start"`
 	End   *time.Time `json:"end"`
 }
 
 func (p period) has(at time.Time) bool {
-	return !at.Before(p.Start) && (p.End == nil || !at.After(*p.End))
+	return p.Start != nil && !at.Before(*p.Start) && (p.End == nil || !at.After(*p.End))
 }
 
 // The JSON form of a trust root.
@@ -119,7 +120,7 @@ func authorities(of string, files []authorityFile) ([]authority, error) {
 	}
 	var made []authority
 	for i, file := range files {
-		if file.ValidFor.Start.IsZero() {
+		if file.ValidFor.Start == nil {
 			return nil, fmt.Errorf("%s[%d] of the trust root has no validFor.start", of, i)
 		}
 		a := authority{valid: file.ValidFor}
@@ -149,7 +150,7 @@ func logKeys(of string, files []logFile) (map[string]logKey, error) {
 		if len(file.ID.KeyID) == 0 || len(file.PublicKey.RawBytes) == 0 {
 			return nil, fmt.Errorf("%s[%d] of the trust root has no key or no id", of, i)
 		}
-		if file.PublicKey.ValidFor.Start.IsZero() {
+		if file.PublicKey.ValidFor.Start == nil {
 			return nil, fmt.Errorf("%s[%d] of the trust root has no validFor.start", of, i)
 		}
 		if _, twice := made[string(file.ID.KeyID)]; twice {

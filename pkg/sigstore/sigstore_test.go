@@ -113,6 +113,9 @@ func TestIdentities(t *testing.T) {
 	i := sigstoretest.New(t)
 	mail := claim()
 	mail.Issuer, mail.Subject = "https://accounts.google.com", "ada@acme.test"
+	line, longer := mail, mail
+	line.Subject += "\n"
+	longer.Subject += ".evil.test"
 	for _, test := range []struct {
 		signed sigstoretest.Signed
 		by     sigstore.Identity
@@ -120,6 +123,10 @@ func TestIdentities(t *testing.T) {
 	}{
 		{i.Sign(claim()), release, true},
 		{i.Sign(mail), sigstore.Identity{Issuer: mail.Issuer, Subject: mail.Subject}, true},
+		{i.Sign(mail), sigstore.Identity{Issuer: mail.Issuer, SubjectRegexp: `^ada@acme\.test$`}, true},
+		{i.Sign(line), sigstore.Identity{Issuer: mail.Issuer, SubjectRegexp: `^ada@acme\.test$`}, false},
+		{i.Sign(longer), sigstore.Identity{Issuer: mail.Issuer, SubjectRegexp: `^ada@acme\.test$`}, false},
+		{i.Sign(longer), sigstore.Identity{Issuer: mail.Issuer, SubjectRegexp: `^ada@acme\.test`}, true},
 		{i.Sign(claim()), sigstore.Identity{Issuer: issuer, SubjectRegexp: `^https://github\.com/acme/`}, true},
 		{i.Sign(claim()), sigstore.Identity{Issuer: issuer, SubjectRegexp: `/release\.yml@`}, true},
 		{i.Sign(claim()), sigstore.Identity{Issuer: issuer, SubjectRegexp: `^https://github\.com/other/`}, false},
