@@ -113,7 +113,8 @@ func (p *Pod) podSpec(node string) corev1.PodSpec {
 			Name: container, Image: p.image(), Command: p.runner.Command, Args: []string{"--dir", p.dir.Dir},
 			Env: p.environ(), VolumeMounts: mounts,
 			SecurityContext: &corev1.SecurityContext{
-				AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
+				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 			},
 		}},
 	}
@@ -144,7 +145,8 @@ func (p *Pod) volumes() ([]corev1.Volume, []corev1.VolumeMount) {
 	}
 	mounts := []corev1.VolumeMount{{Name: volumeTemp, MountPath: tempDir}}
 	for _, part := range append([]string{own}, sharedDirs...) {
-		mounts = append(mounts, corev1.VolumeMount{Name: volumeRunner, MountPath: filepath.Join(root, part), SubPath: part,
+		mounts = append(mounts, corev1.VolumeMount{Name: volumeRunner, MountPath: filepath.Join(root, part),
+			SubPath:  filepath.Join(p.request.Executor.ClaimPath, part),
 			ReadOnly: part == "states" || part == "grants"})
 	}
 	if p.request.OpensSealed {

@@ -30,7 +30,7 @@ func (p *Pod) Alive(ctx context.Context) (bool, error) {
 		if err != nil {
 			return true, err
 		}
-		p.startBy = started.Add(p.runner.Timing.PodStart)
+		p.startBy = started.Add(p.startLimit())
 		p.watched = follow(ctx, p.client, p.seen.Namespace, p.seen.Job)
 	}
 	pod := p.watched.pod(p.seen.UID)
@@ -161,9 +161,17 @@ func (p *Pod) waitForStart(pod *corev1.Pod) (bool, error) {
 	return !never, err
 }
 
+// startLimit returns how long the pod may take to start: the time limit of the job counts from its creation.
+func (p *Pod) startLimit() time.Duration {
+	if p.request.Timeout > 0 {
+		return min(p.request.Timeout, p.runner.Timing.PodStart)
+	}
+	return p.runner.Timing.PodStart
+}
+
 // notStarted returns the message about a pod that did not start in time.
 func (p *Pod) notStarted(why string) string {
-	return fmt.Sprintf("the pod of this job did not start within %v: %s", p.runner.Timing.PodStart, why)
+	return fmt.Sprintf("the pod of this job did not start within %v: %s", p.startLimit(), why)
 }
 
 // whyWaiting returns why a pod has not started.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,8 +21,10 @@ type Executor struct {
 	Namespace string `toml:"namespace" json:"namespace,omitempty"`
 	// Image is the image of the pods; empty for the runner's own.
 	Image string `toml:"image" json:"image,omitempty"`
-	// Claim is the name of the PersistentVolumeClaim whose root is the runner's directory.
-	Claim string `toml:"claim" json:"claim,omitempty"`
+	// Claim is the name of the PersistentVolumeClaim that holds the runner's directory, and ClaimPath the path of that
+	// directory in it; empty for its root.
+	Claim     string `toml:"claim" json:"claim,omitempty"`
+	ClaimPath string `toml:"claim_path" json:"claim_path,omitempty"`
 	// ServiceAccounts are the accounts that pods run as, by kind of job. Other kinds run as the namespace's default
 	// account, without a token.
 	ServiceAccounts map[string]string `toml:"service_accounts" json:"service_accounts,omitempty"`
@@ -67,7 +70,7 @@ func accountKinds() []string {
 // check returns an error for a section that cannot be used.
 func (e Executor) check() error {
 	if e.Kind != ExecutorKubernetes {
-		if e.Namespace != "" || e.Image != "" || e.Claim != "" || e.ServiceAccounts != nil || e.Roles != nil ||
+		if e.Namespace+e.Image+e.Claim+e.ClaimPath != "" || e.ServiceAccounts != nil || e.Roles != nil ||
 			e.NodeSelector != nil {
 			return fmt.Errorf("[executor] has settings of pods, and kind is %q; write kind = \"kubernetes\", or leave them out",
 				cmp.Or(e.Kind.name, ExecutorProcess.name))
@@ -77,6 +80,10 @@ func (e Executor) check() error {
 	if e.Claim == "" {
 		return errors.New("[executor] has no claim; name the PersistentVolumeClaim that holds the runner's directory, " +
 			"which the pods of jobs mount parts of")
+	}
+	if e.ClaimPath != "" && !filepath.IsLocal(e.ClaimPath) {
+		return fmt.Errorf("[executor] has claim_path = %q; write the path of the runner's directory in the volume of the "+
+			"claim, such as \"runner\"", e.ClaimPath)
 	}
 	names := map[string]string{"claim": e.Claim}
 	if e.Namespace != "" {

@@ -10,12 +10,14 @@ import (
 func TestExecutorOfAFile(t *testing.T) {
 	const pods = "[executor]\nkind = \"kubernetes\"\nclaim = \"runner\"\n"
 	for name, test := range map[string]struct{ text, want string }{
-		"pods":              {pods, ""},
-		"processes":         {"[executor]\nkind = \"process\"\n", ""},
-		"another kind":      {"[executor]\nkind = \"docker\"\n", `"docker" is no executor; there are process and kubernetes`},
-		"pods of processes": {"[executor]\nnamespace = \"nuon\"\n", `kind is "process"; write kind = "kubernetes"`},
-		"no claim":          {"[executor]\nkind = \"kubernetes\"\n", "[executor] has no claim"},
-		"no name":           {pods + "namespace = \"Nuon!\"\n", `namespace = "Nuon!", which is no name`},
+		"pods":                {pods, ""},
+		"processes":           {"[executor]\nkind = \"process\"\n", ""},
+		"another kind":        {"[executor]\nkind = \"docker\"\n", `"docker" is no executor; there are process and kubernetes`},
+		"pods of processes":   {"[executor]\nnamespace = \"nuon\"\n", `kind is "process"; write kind = "kubernetes"`},
+		"no claim":            {"[executor]\nkind = \"kubernetes\"\n", "[executor] has no claim"},
+		"a part of the claim": {pods + "claim_path = \"runner\"\n", ""},
+		"above the claim":     {pods + "claim_path = \"../runner\"\n", `claim_path = "../runner"; write the path`},
+		"no name":             {pods + "namespace = \"Nuon!\"\n", `namespace = "Nuon!", which is no name`},
 		"no kind of job": {pods + "service_accounts = {deploy = \"a\"}\n",
 			`names "deploy", which is no kind of job; there are build, sync`},
 		"no account": {pods + "service_accounts = {apply = \"\"}\n", `service_accounts.apply = "", which is no name`},

@@ -122,7 +122,7 @@ func Parse(name string, content []byte) (File, error) {
 				"[cluster] with exec, [roles] with own_identity, allow, break_glass and read_only_plans, "+
 				"[window] with days, hours and zone, [limits] with memory, timeout and capacity, [secrets] with store, "+
 				"region, project, vault, namespace, installs and addresses, and [executor] with kind, namespace, image, claim, "+
-				"service_accounts, roles and node_selector",
+				"claim_path, service_accounts, roles and node_selector",
 				name, row, column, strings.Join(missing.Key(), ".")))
 		}
 		return File{}, errors.New(strings.Join(lines, "\n"))

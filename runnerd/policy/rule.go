@@ -206,6 +206,10 @@ func (r Rule) Lines() [][2]string {
 	if window == "" {
 		window = "always"
 	}
+	watched := "held by watching its processes"
+	if r.Executor.Kind == ExecutorKubernetes {
+		watched = "the limit of its container"
+	}
 	yes := map[bool]string{true: "yes", false: "no"}
 	return [][2]string{
 		{"takes", takes},
@@ -216,8 +220,7 @@ func (r Rule) Lines() [][2]string {
 		{"free env", yes[r.FreeEnv]},
 		{"cluster exec", listed(&r.ClusterExec, "")},
 		{"roles", r.roleLine()},
-		{"memory", limit(r.Limits.MemoryBytes > 0, "%v for each job, held by watching its processes",
-			Size(r.Limits.MemoryBytes))},
+		{"memory", limit(r.Limits.MemoryBytes > 0, "%v for each job, "+watched, Size(r.Limits.MemoryBytes))},
 		{"timeout", limit(r.Limits.TimeoutSeconds > 0, "%v for each job", time.Duration(
 			r.Limits.TimeoutSeconds)*time.Second)},
 		{"capacity", limit(r.Limits.Capacity > 0, "%d at once", r.Limits.Capacity)},

@@ -123,7 +123,7 @@ func TestPodOfAJob(t *testing.T) {
 	for _, name := range []string{"nuon-apply", "nuon-sync"} {
 		p.account(t, name)
 	}
-	p.write(t, nowhere+"service_accounts = {apply = \"nuon-apply\", sync = \"nuon-sync\"}\n"+
+	p.write(t, nowhere+"claim_path = \"runners/one\"\nservice_accounts = {apply = \"nuon-apply\", sync = \"nuon-sync\"}\n"+
 		"[limits]\nmemory = \"512 MiB\"\ntimeout = \"5m\"\n")
 	applies := s.enqueue("job_1", "none", nil)
 	s.with(func() { applies.spec.Kind, applies.componentKind = api.JobSpecKindApply, "helm_chart" })
@@ -138,6 +138,7 @@ func TestPodOfAJob(t *testing.T) {
 	if spec.ServiceAccountName != "nuon-apply" || !*spec.AutomountServiceAccountToken ||
 		*spec.TerminationGracePeriodSeconds != 60 || spec.RestartPolicy != corev1.RestartPolicyNever ||
 		container.Resources.Limits.Memory().String() != "512Mi" || *container.SecurityContext.AllowPrivilegeEscalation ||
+		!*container.SecurityContext.ReadOnlyRootFilesystem ||
 		!slices.Equal(container.SecurityContext.Capabilities.Drop, []corev1.Capability{"ALL"}) {
 		t.Errorf("the pod is %+v", spec)
 	}
@@ -187,7 +188,8 @@ func checkMounts(t *testing.T, dir string, pod *corev1.Pod) {
 	at := map[string]string{}
 	for _, mount := range pod.Spec.Containers[0].VolumeMounts {
 		at[mount.MountPath] = mount.Name
-		if mount.Name == "runner" && (mount.SubPath == "" || mount.MountPath != filepath.Join(dir, mount.SubPath)) {
+		if mount.Name == "runner" && (mount.SubPath == "" || mount.SubPath !=
+			filepath.Join("runners/one", strings.TrimPrefix(mount.MountPath, dir))) {
 			t.Errorf("%s is %q of the volume", mount.MountPath, mount.SubPath)
 		}
 	}
@@ -492,8 +494,8 @@ func TestPermissionsOfTheDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(string(page), "```yaml\n")
-	text, _, _ = strings.Cut(text, "```")
+	_, text, _ := strings.Cut(string(page), "```yaml\napiVersion")
+	text, _, _ = strings.Cut("apiVersion"+text, "```")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "namespace: nuon}", "namespace: "+p.namespace+"}"),
 		"nuon-runner-nodes", p.namespace)
 	made := clustertest.Create(t, clustertest.Open(t), p.namespace, strings.TrimSuffix(text, "\n"))

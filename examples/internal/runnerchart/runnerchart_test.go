@@ -15,10 +15,12 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v3/pkg/lint"
 	"helm.sh/helm/v3/pkg/lint/support"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -67,6 +69,7 @@ func everything() map[string]any {
 			"clusterRules": []any{map[string]any{"apiGroups": []any{""}, "resources": []any{"namespaces"},
 				"verbs": []any{"get", "create"}}},
 			"clusterRoles": []any{"view"},
+			"executor":     true,
 		},
 		"nodeSelector":   map[string]any{"kubernetes.io/os": "linux"},
 		"tolerations":    []any{map[string]any{"operator": "Exists"}},
@@ -153,6 +156,34 @@ func TestRightsOfTheRunner(t *testing.T) {
 	}
 	if image := pod.Containers[0].Image; image != "registry.example.com/nuon/runnerd:"+version.Number {
 		t.Errorf("the image is %s", image)
+	}
+}
+
+// TestRightsOfTheExecutor checks that the runner gets the rights that docs/executors.md lists if it runs jobs as pods.
+func TestRightsOfTheExecutor(t *testing.T) {
+	objects, err := render(t, "runners", values(map[string]any{"rbac": map[string]any{"executor": true}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../../docs/executors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "```yaml\napiVersion")
+	text, _, _ = strings.Cut(text, "```")
+	listed := map[string]rbacv1.ClusterRole{}
+	for document := range strings.SplitSeq("apiVersion"+text, "\n---\n") {
+		var object rbacv1.ClusterRole
+		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
+			t.Fatal(err)
+		}
+		listed[object.Kind] = object
+	}
+	for _, kind := range []string{"Role", "ClusterRole"} {
+		rules := objectOf[rbacv1.ClusterRole](t, objects, kind).Rules
+		if diff := cmp.Diff(listed[kind].Rules, rules); diff != "" || len(rules) == 0 {
+			t.Errorf("the rules of the %s are not those of the docs:\n%s", kind, diff)
+		}
 	}
 }
 
@@ -258,7 +289,7 @@ func TestStartAsTheDeploymentSays(t *testing.T) {
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + root}
 	for _, variable := range container.Env {
 		value := variable.Value
-		if variable.ValueFrom != nil {
+		if variable.ValueFrom != nil && variable.ValueFrom.SecretKeyRef != nil {
 			value = secrets[variable.ValueFrom.SecretKeyRef.Key]
 		}
 		if !strings.HasSuffix(variable.Name, "_PROXY") {
