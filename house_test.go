@@ -74,7 +74,7 @@ var layers = map[string][][]string{
 			"stackoutputs", "stackpublish", "store/storetest"},
 		{"stackversion", "catalog", "jobs", "observe/observetest"},
 		{"build", "inspection", "installcheck", "joblog", "phonehome", "tfstate", "workflow"},
-		{"installhealth", "installsecrets", "jobs/jobstest"},
+		{"garbage", "installhealth", "installsecrets", "jobs/jobstest"},
 		{"rollout"},
 		{"breakglass", "preview"},
 		// HTTP begins here.

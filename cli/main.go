@@ -39,6 +39,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/logs"
 	"github.com/nuon-toolkit/nuon/cli/orgs"
 	"github.com/nuon-toolkit/nuon/cli/reference"
+	"github.com/nuon-toolkit/nuon/cli/registry"
 	"github.com/nuon-toolkit/nuon/cli/releases"
 	"github.com/nuon-toolkit/nuon/cli/render"
 	"github.com/nuon-toolkit/nuon/cli/repos"
@@ -154,7 +155,7 @@ func newRoot(e *cmdenv.Env) *cobra.Command {
 		installs.New(e), approvals.New(e), actions.New(e), images.New(e),
 		workflows.New(e), runners.New(e), breakglass.New(e), state.New(e),
 		secretinput.NewCredentials(e), secretinput.NewWebhooks(e),
-		repos.New(e), tokens.New(e), orgs.New(e), audit.New(e))
+		repos.New(e), registry.New(e), tokens.New(e), orgs.New(e), audit.New(e))
 	add(root, "machine", dev.New(e), tour.New(e), doctor.New(e), contextcmd.New(e), reference.New(e))
 	strict(root)
 	opensHome(e, root)

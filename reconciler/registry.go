@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/registrylogin"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/garbage"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
 )
 
@@ -23,6 +24,10 @@ type vendorRegistry struct {
 	// registries of clouds, expire. Both are empty for a registry that needs none.
 	credential func(ctx context.Context) (username, password string, err error)
 	client     *http.Client
+	// deleter returns the credential that may delete; nil if credential may.
+	deleter func(ctx context.Context) (username, password string, err error)
+	// sweep frees the disk of the embedded registry.
+	sweep func(ctx context.Context) (freed int64, err error)
 }
 
 // externalRegistry reads NUON_REGISTRY and the related variables. The reference is empty without
@@ -53,15 +58,34 @@ func externalRegistry(getenv func(string) string) (v vendorRegistry) {
 const serverTokenLife = 10 * time.Minute
 
 // embeddedRegistry returns the embedded registry as the reconciler itself uses it.
-func embeddedRegistry(host string, signer registry.Signer) vendorRegistry {
-	return vendorRegistry{
-		reference: artifact.Reference{Host: host, Repository: devcontract.VendorNamespace, PlainHTTP: true},
-		credential: func(context.Context) (string, string, error) {
-			return "reconciler",
-				signer.Issue(devcontract.VendorNamespace, []string{"pull", "push"}, time.Now().Add(serverTokenLife)), nil
-		},
-		client: &http.Client{},
+func embeddedRegistry(host string, signer registry.Signer, served *registry.Registry) vendorRegistry {
+	credential := func(actions ...string) func(context.Context) (string, string, error) {
+		return func(context.Context) (string, string, error) {
+			return "reconciler", signer.Issue(devcontract.VendorNamespace, actions, time.Now().Add(serverTokenLife)), nil
+		}
 	}
+	return vendorRegistry{
+		reference:  artifact.Reference{Host: host, Repository: devcontract.VendorNamespace, PlainHTTP: true},
+		credential: credential(registry.ActionPull, registry.ActionPush),
+		client:     &http.Client{},
+		deleter:    credential(registry.ActionPull, registry.ActionDelete),
+		sweep:      served.Sweep,
+	}
+}
+
+// garbage returns the registry for the deletion of what nothing needs.
+func (v vendorRegistry) garbage() garbage.Registry {
+	made := garbage.Registry{Base: v.reference, Client: v.client, Sweep: v.sweep}
+	if image.ECRRegion(v.reference.Host) != "" {
+		made.Unsupported = "Amazon ECR lets no client of the registry protocol delete: " +
+			"give the repositories a lifecycle policy"
+	}
+	get := v.credential
+	if v.deleter != nil {
+		get = v.deleter
+	}
+	made.Credential = artifact.Renewed(get)
+	return made
 }
 
 // Check returns an error if the registry does not respond. A request for a credential is a

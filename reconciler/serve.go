@@ -321,7 +321,7 @@ func (r *replica) openRegistry(ctx context.Context) error {
 	if err := r.listen(ctx, registryListener, r.options.registryListen, embedded); err != nil {
 		return err
 	}
-	r.registry = embeddedRegistry(r.servers[len(r.servers)-1].listener.Addr().String(), signer)
+	r.registry = embeddedRegistry(r.servers[len(r.servers)-1].listener.Addr().String(), signer, embedded)
 	return nil
 }
 

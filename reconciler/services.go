@@ -20,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/cloudclaim"
 	"github.com/nuon-toolkit/nuon/reconciler/cloudidentity"
+	"github.com/nuon-toolkit/nuon/reconciler/garbage"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/inspection"
 	"github.com/nuon-toolkit/nuon/reconciler/installhealth"
@@ -159,6 +160,7 @@ func (r *replica) controlAPI(o *services) http.Handler {
 			Repositories: o.observe, Catalog: o.catalog, Builds: o.build, Preview: o.preview, Rollout: o.rollout,
 			Workflows: o.workflow, Jobs: o.jobs, Logs: o.logs, Claims: o.claims, PhoneHome: o.phone,
 			Publisher: r.publisher, Inspections: o.inspections, Health: r.systemHealth,
+			Garbage: garbage.New(r.store, r.registry.garbage()),
 		},
 	})
 }

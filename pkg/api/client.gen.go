@@ -1002,6 +1002,48 @@ func (e RegisteredKind) Valid() bool {
 	}
 }
 
+// Defines values for RegistryGarbageKind.
+const (
+	GarbageArtifact RegistryGarbageKind = "artifact"
+	GarbageSource   RegistryGarbageKind = "source"
+)
+
+// Valid indicates whether the value is a known member of the RegistryGarbageKind enum.
+func (e RegistryGarbageKind) Valid() bool {
+	switch e {
+	case GarbageArtifact:
+		return true
+	case GarbageSource:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RegistryGarbageStatus.
+const (
+	GarbageDeleted  RegistryGarbageStatus = "deleted"
+	GarbageFailed   RegistryGarbageStatus = "failed"
+	GarbageNeeded   RegistryGarbageStatus = "needed"
+	GarbageUnneeded RegistryGarbageStatus = "unneeded"
+)
+
+// Valid indicates whether the value is a known member of the RegistryGarbageStatus enum.
+func (e RegistryGarbageStatus) Valid() bool {
+	switch e {
+	case GarbageDeleted:
+		return true
+	case GarbageFailed:
+		return true
+	case GarbageNeeded:
+		return true
+	case GarbageUnneeded:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RegistryLoginCloud.
 const (
 	RegistryLoginCloudAws   RegistryLoginCloud = "aws"
@@ -3197,6 +3239,15 @@ type NewPin struct {
 	Release int    `json:"release"`
 }
 
+// NewRegistryCollection defines model for NewRegistryCollection.
+type NewRegistryCollection struct {
+	// DryRun return what would be deleted, and change nothing
+	DryRun bool `json:"dry_run,omitempty,omitzero"`
+
+	// OlderThanSeconds the least age of a build whose content is deleted; default: a day
+	OlderThanSeconds *int `json:"older_than_seconds,omitempty"`
+}
+
 // NewRunner defines model for NewRunner.
 type NewRunner struct {
 	Kind NewRunnerKind `json:"kind"`
@@ -3595,6 +3646,65 @@ type Registration struct {
 	// Recipient public key of the install key; only for install runners
 	Recipient string `json:"recipient,omitempty,omitzero"`
 	Version   string `json:"version"`
+}
+
+// RegistryCollection defines model for RegistryCollection.
+type RegistryCollection struct {
+	DryRun bool `json:"dry_run"`
+
+	// FreedBytes bytes that the embedded registry freed on its disk
+	FreedBytes int64             `json:"freed_bytes,omitempty,omitzero"`
+	Garbage    []RegistryGarbage `json:"garbage"`
+
+	// Kept in the first answer
+	Kept []RegistryKept `json:"kept"`
+
+	// More there is more to delete; call it again
+	More bool `json:"more"`
+
+	// Registry host and path
+	Registry string `json:"registry"`
+
+	// Unsupported why nothing can be deleted in this registry, and what to do instead
+	Unsupported string `json:"unsupported,omitempty,omitzero"`
+}
+
+// RegistryGarbage defines model for RegistryGarbage.
+type RegistryGarbage struct {
+	App   string `json:"app"`
+	Build int    `json:"build"`
+
+	// Bytes 0 if it is not known
+	Bytes     int64  `json:"bytes"`
+	Component string `json:"component"`
+	Digest    string `json:"digest"`
+	Error     string `json:"error,omitempty,omitzero"`
+
+	// Kind source: the packed code that a build was made from
+	Kind RegistryGarbageKind `json:"kind"`
+
+	// Repository below the path of the registry
+	Repository string `json:"repository"`
+
+	// Status needed: something began to need it meanwhile
+	Status RegistryGarbageStatus `json:"status"`
+}
+
+// RegistryGarbageKind source: the packed code that a build was made from
+type RegistryGarbageKind string
+
+// RegistryGarbageStatus needed: something began to need it meanwhile
+type RegistryGarbageStatus string
+
+// RegistryKept defines model for RegistryKept.
+type RegistryKept struct {
+	App       string `json:"app"`
+	Artifacts int    `json:"artifacts"`
+	Bytes     int64  `json:"bytes"`
+	Component string `json:"component"`
+
+	// Reason why it is kept
+	Reason string `json:"reason"`
 }
 
 // RegistryLogin Who logs in to the registry of a cloud. What is empty means the identity of the build runner in that cloud.
@@ -5104,6 +5214,9 @@ type ForgetStackJSONRequestBody = ForgottenStack
 // CreateWorkflowJSONRequestBody defines body for CreateWorkflow for application/json ContentType.
 type CreateWorkflowJSONRequestBody = NewWorkflow
 
+// CollectRegistryJSONRequestBody defines body for CollectRegistry for application/json ContentType.
+type CollectRegistryJSONRequestBody = NewRegistryCollection
+
 // CreateRunnerJSONRequestBody defines body for CreateRunner for application/json ContentType.
 type CreateRunnerJSONRequestBody = NewRunner
 
@@ -5914,6 +6027,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/plans/{plan} (the `GetPlan` operationId).
 	GetPlan(ctx context.Context, plan string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CollectRegistryWithBody Delete what no release, install or running build of the org needs from the vendor's registry. Returns after some seconds; repeat it while more is true.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/registry/gc (the `CollectRegistry` operationId).
+	CollectRegistryWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CollectRegistry Delete what no release, install or running build of the org needs from the vendor's registry. Returns after some seconds; repeat it while more is true.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/registry/gc (the `CollectRegistry` operationId).
+	CollectRegistry(ctx context.Context, body CollectRegistryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRepos List the watched git branches, and the apps and components that use them.
 	//
@@ -8017,6 +8144,40 @@ func (c *Client) GetLogs(ctx context.Context, job string, params *GetLogsParams,
 // Corresponds with GET /v1/plans/{plan} (the `GetPlan` operationId).
 func (c *Client) GetPlan(ctx context.Context, plan string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetPlanRequest(c.Server, plan)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CollectRegistryWithBody Delete what no release, install or running build of the org needs from the vendor's registry. Returns after some seconds; repeat it while more is true.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/registry/gc (the `CollectRegistry` operationId).
+func (c *Client) CollectRegistryWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCollectRegistryRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CollectRegistry Delete what no release, install or running build of the org needs from the vendor's registry. Returns after some seconds; repeat it while more is true.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/registry/gc (the `CollectRegistry` operationId).
+func (c *Client) CollectRegistry(ctx context.Context, body CollectRegistryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCollectRegistryRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -12769,6 +12930,46 @@ func NewGetPlanRequest(server string, plan string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewCollectRegistryRequest calls the generic CollectRegistry builder with application/json body
+func NewCollectRegistryRequest(server string, body CollectRegistryJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCollectRegistryRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCollectRegistryRequestWithBody constructs an http.Request for the CollectRegistry method, with any body, and a specified content type
+func NewCollectRegistryRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/registry/gc")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListReposRequest constructs an http.Request for the ListRepos method
 func NewListReposRequest(server string, params *ListReposParams) (*http.Request, error) {
 	var err error
@@ -14909,6 +15110,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/plans/{plan} (the `GetPlan` operationId).
 	GetPlanWithResponse(ctx context.Context, plan string, reqEditors ...RequestEditorFn) (*GetPlanResponse, error)
+
+	// CollectRegistryWithBodyWithResponse Delete what no release, install or running build of the org needs from the vendor's registry. Returns after some seconds; repeat it while more is true.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/registry/gc (the `CollectRegistry` operationId).
+	CollectRegistryWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CollectRegistryResponse, error)
+
+	// CollectRegistryWithResponse Delete what no release, install or running build of the org needs from the vendor's registry. Returns after some seconds; repeat it while more is true.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/registry/gc (the `CollectRegistry` operationId).
+	CollectRegistryWithResponse(ctx context.Context, body CollectRegistryJSONRequestBody, reqEditors ...RequestEditorFn) (*CollectRegistryResponse, error)
 
 	// ListReposWithResponse List the watched git branches, and the apps and components that use them.
 	//
@@ -19175,6 +19390,54 @@ func (r GetPlanResponse) ContentType() string {
 	return ""
 }
 
+type CollectRegistryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RegistryCollection
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CollectRegistryResponse) GetJSON200() *RegistryCollection {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CollectRegistryResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CollectRegistryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CollectRegistryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CollectRegistryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CollectRegistryResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListReposResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -22122,6 +22385,32 @@ func (c *ClientWithResponses) GetPlanWithResponse(ctx context.Context, plan stri
 		return nil, err
 	}
 	return ParseGetPlanResponse(rsp)
+}
+
+// CollectRegistryWithBodyWithResponse Delete what no release, install or running build of the org needs from the vendor's registry. Returns after some seconds; repeat it while more is true.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/registry/gc (the `CollectRegistry` operationId).
+func (c *ClientWithResponses) CollectRegistryWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CollectRegistryResponse, error) {
+	rsp, err := c.CollectRegistryWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCollectRegistryResponse(rsp)
+}
+
+// CollectRegistryWithResponse Delete what no release, install or running build of the org needs from the vendor's registry. Returns after some seconds; repeat it while more is true.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/registry/gc (the `CollectRegistry` operationId).
+func (c *ClientWithResponses) CollectRegistryWithResponse(ctx context.Context, body CollectRegistryJSONRequestBody, reqEditors ...RequestEditorFn) (*CollectRegistryResponse, error) {
+	rsp, err := c.CollectRegistry(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCollectRegistryResponse(rsp)
 }
 
 // ListReposWithResponse List the watched git branches, and the apps and components that use them.
@@ -25366,6 +25655,39 @@ func ParseGetPlanResponse(rsp *http.Response) (*GetPlanResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Plan
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCollectRegistryResponse parses an HTTP response from a CollectRegistryWithResponse call
+func ParseCollectRegistryResponse(rsp *http.Response) (*CollectRegistryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CollectRegistryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RegistryCollection
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

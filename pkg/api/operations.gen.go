@@ -17,6 +17,7 @@ var operations = []Operation{
 	{ID: "challengeRegistration", Method: "POST", Path: "/runner/v1/register/challenge"},
 	{ID: "changeAppVariables", Method: "PATCH", Path: "/v1/apps/{app}/variables"},
 	{ID: "checkInstallSecrets", Method: "POST", Path: "/v1/installs/{install}/secrets"},
+	{ID: "collectRegistry", Method: "POST", Path: "/v1/registry/gc"},
 	{ID: "confirmRunner", Method: "POST", Path: "/v1/runners/{runner}/confirm"},
 	{ID: "createApp", Method: "POST", Path: "/v1/apps"},
 	{ID: "createCredential", Method: "POST", Path: "/v1/credentials"},

@@ -38,6 +38,8 @@ const (
 	NotRegistry Reason = "no registry"
 	// Unsupported: the content is of a kind that nuon does not handle.
 	Unsupported Reason = "not supported"
+	// NoDeletion: the registry lets no client delete.
+	NoDeletion Reason = "no deletion"
 	// Rejected: any other unsuccessful response.
 	Rejected Reason = "refused"
 )
@@ -84,6 +86,8 @@ func (e *Error) hint() string {
 		return "check the address"
 	case Unsupported:
 		return "push it in a newer format"
+	case NoDeletion:
+		return "use the registry's own rules for retention"
 	case Cancelled:
 		return "run it again"
 	default:
@@ -121,6 +125,8 @@ func reasonOf(err error, status int) Reason {
 		return Damaged
 	case errors.Is(err, ErrTooLarge):
 		return Oversized
+	case errors.Is(err, errNoDeletion):
+		return NoDeletion
 	case errors.Is(err, ErrUnsupported):
 		return Unsupported
 	case errors.Is(err, ErrNotRegistry):

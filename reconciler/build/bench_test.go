@@ -39,6 +39,8 @@ type bench struct {
 	builder  *build.Builder
 	vendor   build.Registry
 	refuse   atomic.Bool // the registry answers 403
+	// onPush, if it is set, is called with the digest of each manifest of a source before the registry gets it.
+	onPush atomic.Pointer[func(repository, digest string)]
 }
 
 func newBench(t testing.TB, repo *gittest.Repo) *bench {
@@ -88,6 +90,10 @@ func (b *bench) serveRegistry() build.Registry {
 		if b.refuse.Load() {
 			http.Error(w, `{"errors":[{"code":"DENIED","message":"no"}]}`, http.StatusForbidden)
 			return
+		}
+		repository, digest, manifest := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v2/vendor/"), "/manifests/")
+		if f := b.onPush.Load(); f != nil && manifest && r.Method == http.MethodPut {
+			(*f)(repository, digest)
 		}
 		opened.ServeHTTP(w, r)
 	}))

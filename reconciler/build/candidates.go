@@ -30,6 +30,8 @@ type candidate struct {
 	known  knownInput // what exists of this input
 	packed bool       // a build would find everything that it needs
 	source string     // digest of the packed source; empty for a chart from a chart repository
+	// sourceBytes is the size of the packed source.
+	sourceBytes int64
 }
 
 // inspectAll examines every component whose code can be read or is in the config itself. A component
@@ -136,7 +138,7 @@ func findKnown(ctx context.Context, tx *store.Tx, componentID, digest string) (k
 func (b *Builder) packAll(ctx context.Context, org string, findings []*candidate) error {
 	var troubles error
 	for _, found := range findings {
-		if found.problem != "" || found.known.build != nil {
+		if found.problem != "" || found.known.build != nil && !found.lacksSource() {
 			continue
 		}
 		if found.recipe.fetched() != "" {
@@ -151,8 +153,11 @@ func (b *Builder) packAll(ctx context.Context, org string, findings []*candidate
 			found.problem = err.Error()
 			continue
 		}
-		if found.source, err = b.sources.Push(ctx, sourceRepository(org, found.row.ID), packed); err == nil {
-			found.packed = true
+		if err := b.forgetDeletion(ctx, org, found.row.ID, packed.Digest()); err != nil {
+			return errors.Join(troubles, err)
+		}
+		if found.source, err = b.sources.Push(ctx, SourceRepository(org, found.row.ID), packed); err == nil {
+			found.packed, found.sourceBytes = true, int64(len(packed.Layer))
 			continue
 		}
 		if errors.Is(err, artifact.ErrTooLarge) {
@@ -165,6 +170,21 @@ func (b *Builder) packAll(ctx context.Context, org string, findings []*candidate
 	return troubles
 }
 
+// lacksSource reports whether the input has a build whose packed source was deleted. Another build of the same code,
+// such as one with a newer resolution of its modules, needs it.
+func (f *candidate) lacksSource() bool {
+	return f.known.build != nil && f.known.build.Status == statusSucceeded && f.known.build.SourceDigest == "" &&
+		f.recipe.fetched() == ""
+}
+
+// forgetDeletion removes the record of a source that was deleted, or is to be deleted, before it is pushed. A deletion
+// that begins after that leaves another record, which saveComponent finds.
+func (b *Builder) forgetDeletion(ctx context.Context, org, component, digest string) error {
+	return b.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		return tx.DropGarbage(ctx, tx.Org, SourceRepository(org, component), digest)
+	})
+}
+
 func (f *candidate) treeErr() error {
 	if f.tree == nil {
 		return nil
@@ -172,9 +192,9 @@ func (f *candidate) treeErr() error {
 	return f.tree.Err()
 }
 
-// sourceRepository returns the repository of a component's packed sources, relative to the prefix
+// SourceRepository returns the repository of a component's packed sources, relative to the prefix
 // in the vendor's registry.
-func sourceRepository(org, component string) string { return org + "/sources/" + component }
+func SourceRepository(org, component string) string { return org + "/sources/" + component }
 
 // ArtifactRepository returns the repository of a component's artifacts, relative to the prefix in
 // the vendor's registry.

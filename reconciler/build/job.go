@@ -101,7 +101,7 @@ func buildSpec(
 		Repository: ArtifactRepository(org, component.ID), Modules: spec.Modules,
 	}
 	if build.SourceDigest != "" {
-		spec.Source = api.ArtifactRef{Repository: sourceRepository(org, component.ID), Digest: build.SourceDigest}
+		spec.Source = api.ArtifactRef{Repository: SourceRepository(org, component.ID), Digest: build.SourceDigest}
 	}
 	if c := recipe.Chart; c != nil {
 		spec.Chart = api.ChartSource{Repository: c.Repository, Chart: c.Name, Version: c.Version}
@@ -316,7 +316,7 @@ func rebuild(
 	again, err := tx.AddBuild(ctx, store.AddBuildParams{
 		OrgID: tx.Org, ID: id.New("bld"), ComponentID: old.ComponentID, InputID: old.InputID,
 		Repository: old.Repository,
-		Commit:     old.Commit, SourceDigest: old.SourceDigest, Trace: old.Trace,
+		Commit:     old.Commit, SourceDigest: old.SourceDigest, SourceBytes: old.SourceBytes, Trace: old.Trace,
 		Reason: reason,
 	})
 	if err != nil {

@@ -373,7 +373,7 @@ func applyToComponent(
 	}
 	build, err := tx.AddBuild(ctx, store.AddBuildParams{
 		OrgID: tx.Org, ID: id.New("bld"), ComponentID: c.row.ID, InputID: input.ID, Repository: old.Repository,
-		Commit: old.Commit, SourceDigest: old.SourceDigest, Reason: reason, Trace: old.Trace,
+		Commit: old.Commit, SourceDigest: old.SourceDigest, SourceBytes: old.SourceBytes, Reason: reason, Trace: old.Trace,
 	})
 	if err != nil {
 		return err

@@ -148,6 +148,9 @@ func (k *saver) saveComponent(ctx context.Context, found *candidate) error {
 	if found.known, err = findKnown(ctx, k.tx, found.row.ID, found.digest); err != nil {
 		return err
 	}
+	if rerun, err := k.sourceIsDeleted(ctx, found); err != nil || rerun {
+		return err
+	}
 	switch verdict := decide(current.InputID, found.known); {
 	case verdict == verdictBuild && !found.packed:
 		k.rerun = true // its build existed a moment ago
@@ -157,10 +160,36 @@ func (k *saver) saveComponent(ctx context.Context, found *candidate) error {
 	case verdict == verdictAdopt:
 		k.addSummary(found, adoptedOutcome(found))
 	}
+	if err := k.setSource(ctx, found); err != nil {
+		return err
+	}
 	if err := k.setInput(ctx, found, current); err != nil {
 		return err
 	}
 	return k.startWaiting(ctx, found)
+}
+
+// sourceIsDeleted reports whether the source that was packed for a finding may have been deleted from the registry
+// since, and then has the app reconciled again.
+func (k *saver) sourceIsDeleted(ctx context.Context, found *candidate) (bool, error) {
+	if found.source == "" {
+		return false, nil
+	}
+	deleted, err := k.tx.MayBeDeleted(ctx, k.tx.Org, SourceRepository(k.tx.Org, found.row.ID), found.source)
+	if err != nil || !deleted {
+		return false, err
+	}
+	k.rerun = true
+	return true, k.tx.Enqueue(ctx, queue.Build{Org: k.tx.Org, App: k.app.row.ID})
+}
+
+// setSource records the source that was packed again for an input whose build has none any more.
+func (k *saver) setSource(ctx context.Context, found *candidate) error {
+	if found.source == "" || !found.lacksSource() {
+		return nil
+	}
+	return k.tx.SetBuildSource(ctx, store.SetBuildSourceParams{OrgID: k.tx.Org, ID: found.known.build.ID,
+		SourceDigest: found.source, SourceBytes: found.sourceBytes})
 }
 
 // saveProblem records why a component cannot be built. Its input stays, and so does what is deployed of
@@ -220,7 +249,7 @@ func (k *saver) createBuild(ctx context.Context, found *candidate) (err error) {
 	}
 	build, err := k.tx.AddBuild(ctx, store.AddBuildParams{
 		OrgID: k.tx.Org, ID: id.New("bld"), ComponentID: found.row.ID, InputID: found.known.input.ID,
-		Repository: found.url, Commit: commit, SourceDigest: found.source, Reason: reason,
+		Repository: found.url, Commit: commit, SourceDigest: found.source, SourceBytes: found.sourceBytes, Reason: reason,
 		Trace: telemetry.Inject(ctx),
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/distribution/distribution/v3/configuration"
@@ -39,8 +40,11 @@ type Options struct {
 // Registry is the embedded registry as an http.Handler for /v2/.
 type Registry struct {
 	app       *handlers.App
+	dir       string
 	log       *slog.Logger
 	maxUpload int64
+	// sweeping is locked while a blob is deleted, and read-locked while a request relies on one.
+	sweeping sync.RWMutex
 }
 
 // New opens the registry over a directory. Close it after the server has stopped.
@@ -61,7 +65,7 @@ func New(options Options) (opened *Registry, err error) {
 		}
 	}()
 	quietHandlers()
-	opened = &Registry{log: options.Log, maxUpload: options.MaxUploadBytes}
+	opened = &Registry{dir: options.Dir, log: options.Log, maxUpload: options.MaxUploadBytes}
 	if opened.log == nil {
 		opened.log = slog.New(slog.DiscardHandler)
 	}
@@ -82,7 +86,7 @@ func configure(options Options) *configuration.Configuration {
 		Version: configuration.CurrentVersion,
 		Storage: configuration.Storage{
 			"filesystem": configuration.Parameters{"rootdirectory": options.Dir},
-			"delete":     configuration.Parameters{"enabled": false},
+			"delete":     configuration.Parameters{"enabled": true},
 			"redirect":   configuration.Parameters{"disable": true},
 		},
 		Auth: configuration.Auth{
@@ -110,7 +114,12 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if request.Body != nil {
 		request.Body = http.MaxBytesReader(w, request.Body, r.maxUpload)
 	}
+	if reliesOnBlobs(request) {
+		r.sweeping.RLock()
+		defer r.sweeping.RUnlock()
+	}
 	r.app.ServeHTTP(answer, request)
+	r.renew(request.Method, answer)
 	if answer.status >= http.StatusInternalServerError {
 		r.log.Error("registry could not answer", "method", request.Method, "path", request.URL.Path, "status",
 			answer.status)

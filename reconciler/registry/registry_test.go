@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -29,6 +30,8 @@ type rig struct {
 	host   string
 	signer Signer
 	now    time.Time
+
+	registry *Registry
 }
 
 // start serves a registry over dir, with the rig's clock.
@@ -39,6 +42,7 @@ func start(t *testing.T, dir string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+	made.registry = opened
 	server := httptest.NewServer(opened)
 	t.Cleanup(func() {
 		server.Close()
@@ -255,6 +259,105 @@ func TestTheDoor(t *testing.T) {
 	}
 	if _, err := r.open(t, "dev/vendor/a", artifact.Bearer(full)).Pull(t.Context(), packed.Digest()); err != nil {
 		t.Errorf("after the refused deletes: %v", err)
+	}
+}
+
+// TestSweep deletes an artifact, and checks that its blobs are freed and those of others are not.
+func TestSweep(t *testing.T) {
+	r := start(t, t.TempDir())
+	all := artifact.Bearer(r.token("dev", ActionPull, ActionPush, ActionDelete))
+	one, two := module(t, "# one\n"), module(t, "# two\n")
+	unused := artifact.Blob{Digest: sha256digest.Of([]byte("unused")), Size: 6}
+	repository := r.open(t, "dev/vendor/a", all)
+	for _, packed := range []artifact.Artifact{one, two} {
+		if _, err := repository.Push(t.Context(), packed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := repository.PutBlob(t.Context(), unused, strings.NewReader("unused")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time there is none
+		if err := repository.Delete(t.Context(), one.Digest()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.age(t)
+	left, err := repository.HasBlob(t.Context(), unused) // which makes it new again
+	if !left || err != nil {
+		t.Fatalf("%v, %v", left, err)
+	}
+	freed, err := r.registry.Sweep(t.Context())
+	manifest, _ := one.Manifest()
+	if want := int64(len(one.Layer) + len(manifest)); err != nil || freed != want {
+		t.Errorf("it freed %d bytes and not %d: %v", freed, want, err)
+	}
+	if _, err := repository.Pull(t.Context(), two.Digest()); err != nil {
+		t.Errorf("an artifact that was not deleted: %v", err)
+	}
+	layer := artifact.Blob{Digest: sha256digest.Of(one.Layer), Size: int64(len(one.Layer))}
+	if left, err := repository.HasBlob(t.Context(), layer); left || err != nil {
+		t.Errorf("the blob of the deleted artifact: %v, %v", left, err)
+	}
+	if left, err := repository.HasBlob(t.Context(), unused); !left || err != nil {
+		t.Errorf("a blob that a client asked for: %v, %v", left, err)
+	}
+	if _, err := repository.Push(t.Context(), one); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := repository.Pull(t.Context(), one.Digest()); err != nil {
+		t.Errorf("after it was pushed again: %v", err)
+	}
+	r.age(t)
+	if freed, err := r.registry.Sweep(t.Context()); freed != unused.Size || err != nil {
+		t.Errorf("a day later it freed %d bytes: %v", freed, err)
+	}
+}
+
+// age makes all files of the registry two days old.
+func (r *rig) age(t *testing.T) {
+	t.Helper()
+	old := time.Now().Add(-48 * time.Hour)
+	if err := filepath.WalkDir(r.dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chtimes(path, old, old)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPushesBesideASweep pushes and deletes artifacts while a sweep deletes every blob that no manifest names, however
+// new. A push fails or stores everything.
+func TestPushesBesideASweep(t *testing.T) {
+	r := start(t, t.TempDir())
+	repository := r.open(t, "dev/vendor/a", artifact.Bearer(r.token("dev", ActionPull, ActionPush, ActionDelete)))
+	pushed := 0
+	for n := range 40 {
+		swept := make(chan error, 1)
+		go func() { // sweeps once
+			_, err := r.registry.sweep(t.Context(), time.Now().Add(time.Hour))
+			swept <- err
+		}()
+		packed := module(t, fmt.Sprintf("# %d\n", n%3))
+		_, err := repository.Push(t.Context(), packed)
+		if err := <-swept; err != nil {
+			t.Fatal(err)
+		}
+		if err != nil {
+			continue // the sweep was between its requests
+		}
+		pushed++
+		if _, err := repository.Pull(t.Context(), packed.Digest()); err != nil {
+			t.Fatalf("push %d: %v", n, err)
+		}
+		if err := repository.Delete(t.Context(), packed.Digest()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if pushed == 0 {
+		t.Error("no push succeeded")
 	}
 }
 

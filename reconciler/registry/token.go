@@ -14,11 +14,12 @@ import (
 	"time"
 )
 
-// The actions that a token may allow. Pushing requires both: the protocol checks for existing blobs
-// before it sends. No token allows deleting.
+// The actions that a token may allow. Pushing requires pulling, too: the protocol checks for existing blobs
+// before it sends. Only the reconciler's own tokens for `nuon registry gc` allow deleting.
 const (
-	ActionPull = "pull"
-	ActionPush = "push"
+	ActionPull   = "pull"
+	ActionPush   = "push"
+	ActionDelete = "delete"
 )
 
 // tokenPrefix makes a token recognizable to people and to secret scanners.
@@ -112,7 +113,7 @@ func (s Signer) verify(token string, now time.Time) (claims, error) {
 
 // allows reports whether the token allows the action on the repository.
 func (c claims) allows(repository, action string) bool {
-	if c.Prefix == "" || action != ActionPull && action != ActionPush {
+	if c.Prefix == "" || action != ActionPull && action != ActionPush && action != ActionDelete {
 		return false
 	}
 	inside := repository == c.Prefix || strings.HasPrefix(repository, c.Prefix+"/")

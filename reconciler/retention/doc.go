@@ -19,9 +19,7 @@
 //	installs, values, refusals, tokens
 //	audit events                         unlimited  the program's role may not delete them
 //
-// It removes nothing from registries: an artifact must remain under its digest for everyone who
-// still refers to it, also outside of this database, and a sweep concurrent with writers cannot
-// exclude that a push which refers to an old artifact is under way.
+// It removes nothing from registries: package garbage does, on request.
 //
 // It runs once a day for each org, in batches of one short transaction each, and continues later
 // if the time was not enough. The queue's worker calls it, and `reconciler retain`.

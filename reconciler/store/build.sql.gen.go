@@ -12,11 +12,11 @@ import (
 )
 
 const addBuild = `-- name: AddBuild :one
-insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, source_digest, reason, trace)
+insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, source_digest, source_bytes, reason, trace)
 values ($1, $2, $3, $4,
     (select coalesce(max(b.number), 0) + 1 from builds b where b.org_id = $1 and b.component_id = $3),
-    'queued', $5, $6, $7, $8, $9)
-returning org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at
+    'queued', $5, $6, $7, $8, $9, $10)
+returning org_id, id, component_id, input_id, number, status, repository, commit, source_digest, source_bytes, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at
 `
 
 type AddBuildParams struct {
@@ -27,6 +27,7 @@ type AddBuildParams struct {
 	Repository   string
 	Commit       string
 	SourceDigest string
+	SourceBytes  int64
 	Reason       string
 	Trace        string
 }
@@ -40,6 +41,7 @@ func (q *Queries) AddBuild(ctx context.Context, arg AddBuildParams) (Build, erro
 		arg.Repository,
 		arg.Commit,
 		arg.SourceDigest,
+		arg.SourceBytes,
 		arg.Reason,
 		arg.Trace,
 	)
@@ -54,6 +56,7 @@ func (q *Queries) AddBuild(ctx context.Context, arg AddBuildParams) (Build, erro
 		&i.Repository,
 		&i.Commit,
 		&i.SourceDigest,
+		&i.SourceBytes,
 		&i.ArtifactDigest,
 		&i.ArtifactBytes,
 		&i.Reason,
@@ -299,7 +302,7 @@ func (q *Queries) BuildModules(ctx context.Context, orgID string, buildID string
 }
 
 const buildOfInput = `-- name: BuildOfInput :one
-select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at from builds where org_id = $1 and input_id = $2
+select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, source_bytes, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at from builds where org_id = $1 and input_id = $2
 order by (status <> 'failed') desc, number desc limit 1
 `
 
@@ -317,6 +320,7 @@ func (q *Queries) BuildOfInput(ctx context.Context, orgID string, inputID string
 		&i.Repository,
 		&i.Commit,
 		&i.SourceDigest,
+		&i.SourceBytes,
 		&i.ArtifactDigest,
 		&i.ArtifactBytes,
 		&i.Reason,
@@ -389,7 +393,7 @@ func (q *Queries) BuildToResolveLike(ctx context.Context, orgID string, componen
 }
 
 const buildsOfComponent = `-- name: BuildsOfComponent :many
-select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at from builds where org_id = $1 and component_id = $2 order by number
+select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, source_bytes, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at from builds where org_id = $1 and component_id = $2 order by number
 `
 
 func (q *Queries) BuildsOfComponent(ctx context.Context, orgID string, componentID string) ([]Build, error) {
@@ -411,6 +415,7 @@ func (q *Queries) BuildsOfComponent(ctx context.Context, orgID string, component
 			&i.Repository,
 			&i.Commit,
 			&i.SourceDigest,
+			&i.SourceBytes,
 			&i.ArtifactDigest,
 			&i.ArtifactBytes,
 			&i.Reason,
@@ -678,7 +683,7 @@ func (q *Queries) LastRefresh(ctx context.Context, orgID string, appID string) (
 }
 
 const lockBuild = `-- name: LockBuild :one
-select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at from builds where org_id = $1 and id = $2 for update
+select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, source_bytes, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at from builds where org_id = $1 and id = $2 for update
 `
 
 func (q *Queries) LockBuild(ctx context.Context, orgID string, iD string) (Build, error) {
@@ -694,6 +699,7 @@ func (q *Queries) LockBuild(ctx context.Context, orgID string, iD string) (Build
 		&i.Repository,
 		&i.Commit,
 		&i.SourceDigest,
+		&i.SourceBytes,
 		&i.ArtifactDigest,
 		&i.ArtifactBytes,
 		&i.Reason,
@@ -821,6 +827,28 @@ func (q *Queries) SetBuildRunning(ctx context.Context, orgID string, iD string, 
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const setBuildSource = `-- name: SetBuildSource :exec
+update builds set source_digest = $1, source_bytes = $2 where org_id = $3 and id = $4
+`
+
+type SetBuildSourceParams struct {
+	SourceDigest string
+	SourceBytes  int64
+	OrgID        string
+	ID           string
+}
+
+// SetBuildSource stores where the source of an input is that was packed again.
+func (q *Queries) SetBuildSource(ctx context.Context, arg SetBuildSourceParams) error {
+	_, err := q.db.Exec(ctx, setBuildSource,
+		arg.SourceDigest,
+		arg.SourceBytes,
+		arg.OrgID,
+		arg.ID,
+	)
+	return err
 }
 
 const setComponentInput = `-- name: SetComponentInput :exec

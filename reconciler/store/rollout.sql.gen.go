@@ -658,7 +658,7 @@ select a.org_id, a.id, a.name, a.watch_id, a.directory, a.version_id, a.revision
         from components c
         left join release_components rc on rc.org_id = c.org_id and rc.component_id = c.id and rc.release_id = r.id
         left join component_inputs ci on ci.org_id = rc.org_id and ci.id = rc.input_id and c.kind = 'sandbox'
-        left join lateral (select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at from builds i where i.org_id = rc.org_id and i.input_id = rc.input_id
+        left join lateral (select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, source_bytes, artifact_digest, artifact_bytes, reason, error, modules_tool, job_id, trace, created_at, ended_at from builds i where i.org_id = rc.org_id and i.input_id = rc.input_id
             order by i.status <> 'failed' desc, i.number desc limit 1) b on true
         where c.org_id = a.org_id and c.app_id = a.id), '[]')::jsonb as components
 from apps a

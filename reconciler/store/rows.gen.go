@@ -134,6 +134,7 @@ type Build struct {
 	Repository     string
 	Commit         string
 	SourceDigest   string
+	SourceBytes    int64
 	ArtifactDigest string
 	ArtifactBytes  int64
 	Reason         string
@@ -445,6 +446,22 @@ type Registration struct {
 	UsedAt       *time.Time
 	Challenge    []byte
 	ChallengeFor string
+}
+
+type RegistryGarbage struct {
+	OrgID       string
+	Repository  string
+	Digest      string
+	Kind        string
+	AppID       string
+	App         string
+	ComponentID string
+	Component   string
+	Build       int32
+	Bytes       int64
+	Since       time.Time
+	BegunAt     *time.Time
+	DeletedAt   *time.Time
 }
 
 type Rejection struct {

@@ -1047,7 +1047,7 @@ func (q *Queries) ViewApps(ctx context.Context, orgID string, after string, most
 }
 
 const viewBuild = `-- name: ViewBuild :one
-select b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.artifact_bytes, b.reason, b.error, b.modules_tool, b.job_id, b.trace, b.created_at, b.ended_at, c.name as component, c.app_id, i.digest as input_digest
+select b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.source_bytes, b.artifact_digest, b.artifact_bytes, b.reason, b.error, b.modules_tool, b.job_id, b.trace, b.created_at, b.ended_at, c.name as component, c.app_id, i.digest as input_digest
 from builds b
 join components c on c.org_id = b.org_id and c.id = b.component_id
 join component_inputs i on i.org_id = b.org_id and i.id = b.input_id
@@ -1074,6 +1074,7 @@ func (q *Queries) ViewBuild(ctx context.Context, orgID string, iD string) (ViewB
 		&i.Build.Repository,
 		&i.Build.Commit,
 		&i.Build.SourceDigest,
+		&i.Build.SourceBytes,
 		&i.Build.ArtifactDigest,
 		&i.Build.ArtifactBytes,
 		&i.Build.Reason,
@@ -1091,7 +1092,7 @@ func (q *Queries) ViewBuild(ctx context.Context, orgID string, iD string) (ViewB
 }
 
 const viewBuilds = `-- name: ViewBuilds :many
-select b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.artifact_bytes, b.reason, b.error, b.modules_tool, b.job_id, b.trace, b.created_at, b.ended_at, c.name as component, i.digest as input_digest
+select b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.source_bytes, b.artifact_digest, b.artifact_bytes, b.reason, b.error, b.modules_tool, b.job_id, b.trace, b.created_at, b.ended_at, c.name as component, i.digest as input_digest
 from builds b
 join components c on c.org_id = b.org_id and c.id = b.component_id
 join component_inputs i on i.org_id = b.org_id and i.id = b.input_id
@@ -1139,6 +1140,7 @@ func (q *Queries) ViewBuilds(ctx context.Context, arg ViewBuildsParams) ([]ViewB
 			&i.Build.Repository,
 			&i.Build.Commit,
 			&i.Build.SourceDigest,
+			&i.Build.SourceBytes,
 			&i.Build.ArtifactDigest,
 			&i.Build.ArtifactBytes,
 			&i.Build.Reason,
@@ -1531,7 +1533,7 @@ func (q *Queries) ViewJobs(ctx context.Context, orgID string, ids []string) ([]V
 }
 
 const viewNewestBuilds = `-- name: ViewNewestBuilds :many
-select distinct on (b.component_id) b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.artifact_bytes, b.reason, b.error, b.modules_tool, b.job_id, b.trace, b.created_at, b.ended_at, c.name as component, i.digest as input_digest
+select distinct on (b.component_id) b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.source_bytes, b.artifact_digest, b.artifact_bytes, b.reason, b.error, b.modules_tool, b.job_id, b.trace, b.created_at, b.ended_at, c.name as component, i.digest as input_digest
 from components c
 join builds b on b.org_id = c.org_id and b.component_id = c.id and b.input_id = c.input_id
 join component_inputs i on i.org_id = b.org_id and i.id = b.input_id
@@ -1565,6 +1567,7 @@ func (q *Queries) ViewNewestBuilds(ctx context.Context, orgID string, appID stri
 			&i.Build.Repository,
 			&i.Build.Commit,
 			&i.Build.SourceDigest,
+			&i.Build.SourceBytes,
 			&i.Build.ArtifactDigest,
 			&i.Build.ArtifactBytes,
 			&i.Build.Reason,

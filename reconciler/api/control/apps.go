@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/garbage"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -141,6 +142,9 @@ func (s *Server) DeleteApp(ctx context.Context, r DeleteAppRequestObject) (Delet
 			return err
 		}
 		if err := tx.ClearDue(ctx, tx.Org, store.DueApp, app.ID); err != nil {
+			return err
+		}
+		if err := garbage.Forget(ctx, tx, app.ID); err != nil {
 			return err
 		}
 		if err := fenced(tx.DropApp(ctx, tx.Org, app.ID)); err != nil {

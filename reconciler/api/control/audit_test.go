@@ -11,6 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // changed is how to run one operation so that it changes something, and its audit event.
@@ -139,6 +140,13 @@ func changes(w *world) map[string]changed {
 			action: "state.abandon", before: func() {
 				w.exec("update runners set recipient = $1 where id = $2", w.key.Recipient().String(), o.ids["runner"])
 			}},
+		"collectRegistry": {body: map[string]any{"older_than_seconds": 0}, action: "registry.gc", before: func() {
+			o.add("component_inputs", "id", "inp_old", "component_id", o.ids["component"], "digest", "old", "recipe", "{}",
+				"reason", "r")
+			o.add("builds", "id", "bld_old", "component_id", o.ids["component"], "input_id", "inp_old", "number", 99, "status",
+				"succeeded", "repository", "", "commit", "", "artifact_digest", sha256digest.Of(nil), "reason", "r",
+				"ended_at", "2026-01-01")
+		}},
 		"freeStateLock": {path: state + "/lock?reason=left+behind", action: "state.unlock"},
 		"forgetInstall": {path: install + "?force=true", action: "install.forget"},
 		"lookAtRepo":    {path: "/v1/repos/" + o.ids["watch"] + "/look", action: "repo.look"},

@@ -77,8 +77,8 @@ var needs = map[string]role{
 	"CreateApp": admin, "ForgetInstall": admin, "CreateCredential": admin, "UpdateCredential": admin,
 	"CreateWebhook": admin, "RotateWebhook": admin, "CreateRunner": admin,
 	"CreateRegistration": admin, "ReplaceRunner": admin, "ConfirmRunner": admin, "ForgetStack": admin,
-	"AbandonState": admin,
-	"ListTokens":   admin, "CreateToken": admin,
+	"AbandonState": admin, "CollectRegistry": admin,
+	"ListTokens": admin, "CreateToken": admin,
 	"DeleteApp": admin, "DeleteRunner": admin, "DeleteCredential": admin, "DeleteWebhook": admin,
 	"RevokeToken": viewer, // its own; the operation itself refuses another's
 }

@@ -24,6 +24,7 @@ func bodies(of *tenant) map[string]any {
 			"name": "stolen", "repository": "https://git.example/x", "credential": of.ids["credential"],
 		},
 		"createModuleRefresh": map[string]any{"dry_run": true},
+		"collectRegistry":     map[string]any{"dry_run": true},
 		"syncApp":             map[string]any{}, "uploadAppVersion": "not a tar",
 		"createInstall": map[string]any{"app": of.ids["app"], "name": "stolen", "inputs": []any{}},
 		"updateInstall": map[string]any{

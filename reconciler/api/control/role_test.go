@@ -45,7 +45,7 @@ var needs = map[string]string{
 	"forgetInstall": "admin", "createRunner": "admin",
 	"createRegistration": "admin", "replaceRunner": "admin", "abandonState": "admin", "listTokens": "admin",
 	"confirmRunner": "admin", "forgetStack": "admin",
-	"createToken": "admin",
+	"createToken": "admin", "collectRegistry": "admin",
 	"revokeToken": "admin", // except its own: TestTokenRevokesItself
 }
 

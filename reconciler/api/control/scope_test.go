@@ -20,7 +20,7 @@ var ofTheOrg = []string{
 	"getWebhook", "rotateWebhook", "deleteWebhook", "listRepos", "getRepo", "lookAtRepo",
 	"listTokens", "createToken", "listAudit", "getSystem", "createApp",
 	"listRunners", "getRunner", "createRunner", "deleteRunner", "getRunnerLogs", "createRegistration", "replaceRunner",
-	"confirmRunner",
+	"confirmRunner", "collectRegistry",
 }
 
 // TestATokenForOneAppSeesNothingOfAnother calls every operation of the document, as an admin of one

@@ -218,6 +218,9 @@ type ServerInterface interface {
 	// GetPlan Get one plan with its report, including a plan that needed no approval.
 	// (GET /v1/plans/{plan})
 	GetPlan(w http.ResponseWriter, r *http.Request, plan string)
+	// CollectRegistry Delete what no release, install or running build of the org needs from the vendor's registry. Returns after some seconds; repeat it while more is true.
+	// (POST /v1/registry/gc)
+	CollectRegistry(w http.ResponseWriter, r *http.Request)
 	// ListRepos List the watched git branches, and the apps and components that use them.
 	// (GET /v1/repos)
 	ListRepos(w http.ResponseWriter, r *http.Request, params ListReposParams)
@@ -2886,6 +2889,20 @@ func (siw *ServerInterfaceWrapper) GetPlan(w http.ResponseWriter, r *http.Reques
 	handler.ServeHTTP(w, r)
 }
 
+// CollectRegistry operation middleware
+func (siw *ServerInterfaceWrapper) CollectRegistry(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CollectRegistry(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListRepos operation middleware
 func (siw *ServerInterfaceWrapper) ListRepos(w http.ResponseWriter, r *http.Request) {
 
@@ -3951,6 +3968,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/tokens/{token}", wrapper.RevokeToken)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/audit", wrapper.ListAudit)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/system", wrapper.GetSystem)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/registry/gc", wrapper.CollectRegistry)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps", wrapper.ListApps)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps", wrapper.CreateApp)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/apps/{app}", wrapper.DeleteApp)
@@ -6680,6 +6698,45 @@ func (response GetPlandefaultApplicationProblemPlusJSONResponse) VisitGetPlanRes
 	return err
 }
 
+type CollectRegistryRequestObject struct {
+	Body *CollectRegistryJSONRequestBody
+}
+
+type CollectRegistryResponseObject interface {
+	VisitCollectRegistryResponse(w http.ResponseWriter) error
+}
+
+type CollectRegistry200JSONResponse RegistryCollection
+
+func (response CollectRegistry200JSONResponse) VisitCollectRegistryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CollectRegistrydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CollectRegistrydefaultApplicationProblemPlusJSONResponse) VisitCollectRegistryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListReposRequestObject struct {
 	Params ListReposParams
 }
@@ -8117,6 +8174,9 @@ type StrictServerInterface interface {
 	// GetPlan Get one plan with its report, including a plan that needed no approval.
 	// (GET /v1/plans/{plan})
 	GetPlan(ctx context.Context, request GetPlanRequestObject) (GetPlanResponseObject, error)
+	// CollectRegistry Delete what no release, install or running build of the org needs from the vendor's registry. Returns after some seconds; repeat it while more is true.
+	// (POST /v1/registry/gc)
+	CollectRegistry(ctx context.Context, request CollectRegistryRequestObject) (CollectRegistryResponseObject, error)
 	// ListRepos List the watched git branches, and the apps and components that use them.
 	// (GET /v1/repos)
 	ListRepos(ctx context.Context, request ListReposRequestObject) (ListReposResponseObject, error)
@@ -10134,6 +10194,37 @@ func (sh *strictHandler) GetPlan(w http.ResponseWriter, r *http.Request, plan st
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetPlanResponseObject); ok {
 		if err := validResponse.VisitGetPlanResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CollectRegistry operation middleware
+func (sh *strictHandler) CollectRegistry(w http.ResponseWriter, r *http.Request) {
+	var request CollectRegistryRequestObject
+
+	var body CollectRegistryJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CollectRegistry(ctx, request.(CollectRegistryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CollectRegistry")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CollectRegistryResponseObject); ok {
+		if err := validResponse.VisitCollectRegistryResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/cloudclaim"
+	"github.com/nuon-toolkit/nuon/reconciler/garbage"
 	"github.com/nuon-toolkit/nuon/reconciler/inspection"
 	"github.com/nuon-toolkit/nuon/reconciler/joblog"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
@@ -34,6 +35,7 @@ type Services struct {
 	PhoneHome    *phonehome.Service
 	Publisher    *stackpublish.Publisher
 	Inspections  *inspection.Service
+	Garbage      *garbage.Collector
 	// Health returns the part of GET /v1/system that belongs to no org.
 	Health func(ctx context.Context) (api.System, error)
 }

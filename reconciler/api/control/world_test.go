@@ -17,6 +17,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
@@ -28,6 +29,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/cloudclaim"
 	"github.com/nuon-toolkit/nuon/reconciler/cloudidentity"
+	"github.com/nuon-toolkit/nuon/reconciler/garbage"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/inspection"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
@@ -145,7 +147,8 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 			Preview: preview.New(w.store, catalog.New(w.store, watcher, nil)), Rollout: rolls,
 			Workflows: fakeWorkflows{engine, w}, Jobs: w.jobs, Logs: logs, Claims: claims,
 			PhoneHome: phonehome.New(w.store, claims, rollout.StackConfigs), Publisher: &stackpublish.Publisher{},
-			Inspections: inspections,
+			Inspections: inspections, Garbage: garbage.New(w.store, garbage.Registry{Base: artifacttest.Registry(w),
+				Client: &http.Client{}}),
 			Health: func(context.Context) (api.System, error) {
 				return api.System{Version: "test", Replicas: []api.Replica{}}, nil
 			},

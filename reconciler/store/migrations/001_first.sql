@@ -297,7 +297,9 @@ create table builds (
     status          text not null check (status in ('queued', 'running', 'succeeded', 'failed')),
     repository      text not null,
     commit          text not null,
+    -- The packed source in the vendor's registry, and its size; empty when there is none, or none any more.
     source_digest   text not null default '',
+    source_bytes    bigint not null default 0,
     artifact_digest text not null default '',
     artifact_bytes  bigint not null default 0,
     reason          text not null,
@@ -376,6 +378,26 @@ create table module_refresh_components (
     foreign key (org_id, refresh_id) references module_refreshes on delete cascade,
     foreign key (org_id, component_id) references components on delete cascade,
     foreign key (org_id, input_id) references component_inputs on delete cascade
+);
+
+-- Content of the vendor's registry that no build refers to any more. The row stays for a while after the deletion: a build that found the
+-- content before must not rely on it.
+create table registry_garbage (
+    org_id       text not null references orgs on delete cascade,
+    repository   text not null,
+    digest       text not null,
+    kind         text not null check (kind in ('artifact', 'source')),
+    app_id       text not null,
+    app          text not null,
+    component_id text not null,
+    component    text not null,
+    build        int not null,
+    bytes        bigint not null,
+    since        timestamptz not null default now(),
+    -- The deletion was begun: the content may be gone.
+    begun_at     timestamptz,
+    deleted_at   timestamptz,
+    primary key (org_id, repository, digest)
 );
 
 -- release: what installs get --------------------------------------------------------------------

@@ -31,11 +31,15 @@ order by (status <> 'failed') desc, number desc limit 1;
 select * from builds where org_id = @org_id and id = @id for update;
 
 -- name: AddBuild :one
-insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, source_digest, reason, trace)
+insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, source_digest, source_bytes, reason, trace)
 values (@org_id, @id, @component_id, @input_id,
     (select coalesce(max(b.number), 0) + 1 from builds b where b.org_id = @org_id and b.component_id = @component_id),
-    'queued', @repository, @commit, @source_digest, @reason, @trace)
+    'queued', @repository, @commit, @source_digest, @source_bytes, @reason, @trace)
 returning *;
+
+-- SetBuildSource stores where the source of an input is that was packed again.
+-- name: SetBuildSource :exec
+update builds set source_digest = @source_digest, source_bytes = @source_bytes where org_id = @org_id and id = @id;
 
 -- name: SetBuildJob :execrows
 update builds set job_id = @job_id where org_id = @org_id and id = @id and status = 'queued' and job_id is null;
