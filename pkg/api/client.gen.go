@@ -5594,14 +5594,18 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/apps/{app}/config (the `GetAppConfig` operationId).
 	GetAppConfig(ctx context.Context, app InApp, params *GetAppConfigParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateModuleRefreshWithBody Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	// CreateModuleRefreshWithBody Resolve the images and the module calls of components again.
+	//
+	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/apps/{app}/module-refreshes (the `CreateModuleRefresh` operationId).
 	CreateModuleRefreshWithBody(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateModuleRefresh Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	// CreateModuleRefresh Resolve the images and the module calls of components again.
+	//
+	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5628,7 +5632,9 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/apps/{app}/releases (the `ListReleases` operationId).
 	ListReleases(ctx context.Context, app InApp, params *ListReleasesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreatePartialRelease Release what could be built of the newest release, which is incomplete. A component that could not be built keeps the code and the config of the newest complete release, or is left out when it is in none. 409 complete, building, nothing_new, no_release or sandbox when there is nothing to release.
+	// CreatePartialRelease Release the components of the newest release that could be built.
+	//
+	// A component that could not be built keeps the code and the config of the newest complete release, or is left out if it is in none. 409 complete, building, nothing_new, no_release or sandbox if there is nothing to release.
 	//
 	// Corresponds with POST /v1/apps/{app}/releases (the `CreatePartialRelease` operationId).
 	CreatePartialRelease(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5812,14 +5818,18 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/installs/{install}/break-glass/revoke (the `RevokeBreakGlass` operationId).
 	RevokeBreakGlass(ctx context.Context, install InInstall, body RevokeBreakGlassJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AbandonStateWithBody A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+	// AbandonStateWithBody Abandon the state of a component whose install key is lost.
+	//
+	// Dismisses all versions of the state and deletes the component's outputs, so that the next plan starts without a state. The resources stay, and nuon no longer manages them. 409 readable while the runner has the key, approve_all while plans of the install need no approval.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/abandon (the `AbandonState` operationId).
 	AbandonStateWithBody(ctx context.Context, install InInstall, component InComponent, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AbandonState A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+	// AbandonState Abandon the state of a component whose install key is lost.
+	//
+	// Dismisses all versions of the state and deletes the component's outputs, so that the next plan starts without a state. The resources stay, and nuon no longer manages them. 409 readable while the runner has the key, approve_all while plans of the install need no approval.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5923,7 +5933,9 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
 	PreviewInstall(ctx context.Context, install InInstall, body PreviewInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
+	// RenderTexts Render the templates of a component or an action of an install with its current values.
+	//
+	// Sensitive values and values that are not known yet are shown as placeholders: only the runner renders with all of them.
 	//
 	// Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
 	RenderTexts(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -6960,7 +6972,9 @@ func (c *Client) GetAppConfig(ctx context.Context, app InApp, params *GetAppConf
 	return c.Client.Do(req)
 }
 
-// CreateModuleRefreshWithBody Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+// CreateModuleRefreshWithBody Resolve the images and the module calls of components again.
+//
+// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6977,7 +6991,9 @@ func (c *Client) CreateModuleRefreshWithBody(ctx context.Context, app InApp, con
 	return c.Client.Do(req)
 }
 
-// CreateModuleRefresh Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+// CreateModuleRefresh Resolve the images and the module calls of components again.
+//
+// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7054,7 +7070,9 @@ func (c *Client) ListReleases(ctx context.Context, app InApp, params *ListReleas
 	return c.Client.Do(req)
 }
 
-// CreatePartialRelease Release what could be built of the newest release, which is incomplete. A component that could not be built keeps the code and the config of the newest complete release, or is left out when it is in none. 409 complete, building, nothing_new, no_release or sandbox when there is nothing to release.
+// CreatePartialRelease Release the components of the newest release that could be built.
+//
+// A component that could not be built keeps the code and the config of the newest complete release, or is left out if it is in none. 409 complete, building, nothing_new, no_release or sandbox if there is nothing to release.
 //
 // Corresponds with POST /v1/apps/{app}/releases (the `CreatePartialRelease` operationId).
 func (c *Client) CreatePartialRelease(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7578,7 +7596,9 @@ func (c *Client) RevokeBreakGlass(ctx context.Context, install InInstall, body R
 	return c.Client.Do(req)
 }
 
-// AbandonStateWithBody A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+// AbandonStateWithBody Abandon the state of a component whose install key is lost.
+//
+// Dismisses all versions of the state and deletes the component's outputs, so that the next plan starts without a state. The resources stay, and nuon no longer manages them. 409 readable while the runner has the key, approve_all while plans of the install need no approval.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7595,7 +7615,9 @@ func (c *Client) AbandonStateWithBody(ctx context.Context, install InInstall, co
 	return c.Client.Do(req)
 }
 
-// AbandonState A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+// AbandonState Abandon the state of a component whose install key is lost.
+//
+// Dismisses all versions of the state and deletes the component's outputs, so that the next plan starts without a state. The resources stay, and nuon no longer manages them. 409 readable while the runner has the key, approve_all while plans of the install need no approval.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7859,7 +7881,9 @@ func (c *Client) PreviewInstall(ctx context.Context, install InInstall, body Pre
 	return c.Client.Do(req)
 }
 
-// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
+// RenderTexts Render the templates of a component or an action of an install with its current values.
+//
+// Sensitive values and values that are not known yet are shown as placeholders: only the runner renders with all of them.
 //
 // Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
 func (c *Client) RenderTexts(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -14603,14 +14627,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/apps/{app}/config (the `GetAppConfig` operationId).
 	GetAppConfigWithResponse(ctx context.Context, app InApp, params *GetAppConfigParams, reqEditors ...RequestEditorFn) (*GetAppConfigResponse, error)
 
-	// CreateModuleRefreshWithBodyWithResponse Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	// CreateModuleRefreshWithBodyWithResponse Resolve the images and the module calls of components again.
+	//
+	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/apps/{app}/module-refreshes (the `CreateModuleRefresh` operationId).
 	CreateModuleRefreshWithBodyWithResponse(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateModuleRefreshResponse, error)
 
-	// CreateModuleRefreshWithResponse Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	// CreateModuleRefreshWithResponse Resolve the images and the module calls of components again.
+	//
+	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14643,7 +14671,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/apps/{app}/releases (the `ListReleases` operationId).
 	ListReleasesWithResponse(ctx context.Context, app InApp, params *ListReleasesParams, reqEditors ...RequestEditorFn) (*ListReleasesResponse, error)
 
-	// CreatePartialReleaseWithResponse Release what could be built of the newest release, which is incomplete. A component that could not be built keeps the code and the config of the newest complete release, or is left out when it is in none. 409 complete, building, nothing_new, no_release or sandbox when there is nothing to release.
+	// CreatePartialReleaseWithResponse Release the components of the newest release that could be built.
+	//
+	// A component that could not be built keeps the code and the config of the newest complete release, or is left out if it is in none. 409 complete, building, nothing_new, no_release or sandbox if there is nothing to release.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14863,14 +14893,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/installs/{install}/break-glass/revoke (the `RevokeBreakGlass` operationId).
 	RevokeBreakGlassWithResponse(ctx context.Context, install InInstall, body RevokeBreakGlassJSONRequestBody, reqEditors ...RequestEditorFn) (*RevokeBreakGlassResponse, error)
 
-	// AbandonStateWithBodyWithResponse A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+	// AbandonStateWithBodyWithResponse Abandon the state of a component whose install key is lost.
+	//
+	// Dismisses all versions of the state and deletes the component's outputs, so that the next plan starts without a state. The resources stay, and nuon no longer manages them. 409 readable while the runner has the key, approve_all while plans of the install need no approval.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/abandon (the `AbandonState` operationId).
 	AbandonStateWithBodyWithResponse(ctx context.Context, install InInstall, component InComponent, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AbandonStateResponse, error)
 
-	// AbandonStateWithResponse A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+	// AbandonStateWithResponse Abandon the state of a component whose install key is lost.
+	//
+	// Dismisses all versions of the state and deletes the component's outputs, so that the next plan starts without a state. The resources stay, and nuon no longer manages them. 409 readable while the runner has the key, approve_all while plans of the install need no approval.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14980,7 +15014,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
 	PreviewInstallWithResponse(ctx context.Context, install InInstall, body PreviewInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewInstallResponse, error)
 
-	// RenderTextsWithResponse The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
+	// RenderTextsWithResponse Render the templates of a component or an action of an install with its current values.
+	//
+	// Sensitive values and values that are not known yet are shown as placeholders: only the runner renders with all of them.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -21423,7 +21459,9 @@ func (c *ClientWithResponses) GetAppConfigWithResponse(ctx context.Context, app 
 	return ParseGetAppConfigResponse(rsp)
 }
 
-// CreateModuleRefreshWithBodyWithResponse Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+// CreateModuleRefreshWithBodyWithResponse Resolve the images and the module calls of components again.
+//
+// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21436,7 +21474,9 @@ func (c *ClientWithResponses) CreateModuleRefreshWithBodyWithResponse(ctx contex
 	return ParseCreateModuleRefreshResponse(rsp)
 }
 
-// CreateModuleRefreshWithResponse Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+// CreateModuleRefreshWithResponse Resolve the images and the module calls of components again.
+//
+// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21499,7 +21539,9 @@ func (c *ClientWithResponses) ListReleasesWithResponse(ctx context.Context, app 
 	return ParseListReleasesResponse(rsp)
 }
 
-// CreatePartialReleaseWithResponse Release what could be built of the newest release, which is incomplete. A component that could not be built keeps the code and the config of the newest complete release, or is left out when it is in none. 409 complete, building, nothing_new, no_release or sandbox when there is nothing to release.
+// CreatePartialReleaseWithResponse Release the components of the newest release that could be built.
+//
+// A component that could not be built keeps the code and the config of the newest complete release, or is left out if it is in none. 409 complete, building, nothing_new, no_release or sandbox if there is nothing to release.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21923,7 +21965,9 @@ func (c *ClientWithResponses) RevokeBreakGlassWithResponse(ctx context.Context, 
 	return ParseRevokeBreakGlassResponse(rsp)
 }
 
-// AbandonStateWithBodyWithResponse A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+// AbandonStateWithBodyWithResponse Abandon the state of a component whose install key is lost.
+//
+// Dismisses all versions of the state and deletes the component's outputs, so that the next plan starts without a state. The resources stay, and nuon no longer manages them. 409 readable while the runner has the key, approve_all while plans of the install need no approval.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21936,7 +21980,9 @@ func (c *ClientWithResponses) AbandonStateWithBodyWithResponse(ctx context.Conte
 	return ParseAbandonStateResponse(rsp)
 }
 
-// AbandonStateWithResponse A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+// AbandonStateWithResponse Abandon the state of a component whose install key is lost.
+//
+// Dismisses all versions of the state and deletes the component's outputs, so that the next plan starts without a state. The resources stay, and nuon no longer manages them. 409 readable while the runner has the key, approve_all while plans of the install need no approval.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22142,7 +22188,9 @@ func (c *ClientWithResponses) PreviewInstallWithResponse(ctx context.Context, in
 	return ParsePreviewInstallResponse(rsp)
 }
 
-// RenderTextsWithResponse The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
+// RenderTextsWithResponse Render the templates of a component or an action of an install with its current values.
+//
+// Sensitive values and values that are not known yet are shown as placeholders: only the runner renders with all of them.
 //
 // Returns a wrapper object for the known response body format(s).
 //

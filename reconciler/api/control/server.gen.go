@@ -47,7 +47,7 @@ type ServerInterface interface {
 	// GetAppConfig Get what a version of the app declares and a client needs to prompt, complete and run by name. 404 if there is no such version.
 	// (GET /v1/apps/{app}/config)
 	GetAppConfig(w http.ResponseWriter, r *http.Request, app InApp, params GetAppConfigParams)
-	// CreateModuleRefresh Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	// CreateModuleRefresh Resolve the images and the module calls of components again.
 	// (POST /v1/apps/{app}/module-refreshes)
 	CreateModuleRefresh(w http.ResponseWriter, r *http.Request, app InApp)
 
@@ -62,7 +62,7 @@ type ServerInterface interface {
 	// ListReleases List the releases of the app, without their components.
 	// (GET /v1/apps/{app}/releases)
 	ListReleases(w http.ResponseWriter, r *http.Request, app InApp, params ListReleasesParams)
-	// CreatePartialRelease Release what could be built of the newest release, which is incomplete. A component that could not be built keeps the code and the config of the newest complete release, or is left out when it is in none. 409 complete, building, nothing_new, no_release or sandbox when there is nothing to release.
+	// CreatePartialRelease Release the components of the newest release that could be built.
 	// (POST /v1/apps/{app}/releases)
 	CreatePartialRelease(w http.ResponseWriter, r *http.Request, app InApp)
 
@@ -140,7 +140,7 @@ type ServerInterface interface {
 	// RevokeBreakGlass End the open request for a break-glass role. No job starts under it from now on. 404 when there is none.
 	// (POST /v1/installs/{install}/break-glass/revoke)
 	RevokeBreakGlass(w http.ResponseWriter, r *http.Request, install InInstall)
-	// AbandonState A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+	// AbandonState Abandon the state of a component whose install key is lost.
 	// (POST /v1/installs/{install}/components/{component}/abandon)
 	AbandonState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent)
 	// FreeStateLock Unlock the state that an ended attempt has locked. 409 locked while its attempt may still be running; replaceRunner or a cancel ends that.
@@ -170,7 +170,7 @@ type ServerInterface interface {
 	// PreviewInstall Preview a change of the install: which components become behind or are removed. Nothing is stored. A sensitive input counts as changed.
 	// (POST /v1/installs/{install}/preview)
 	PreviewInstall(w http.ResponseWriter, r *http.Request, install InInstall)
-	// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
+	// RenderTexts Render the templates of a component or an action of an install with its current values.
 	// (GET /v1/installs/{install}/rendered)
 	RenderTexts(w http.ResponseWriter, r *http.Request, install InInstall, params RenderTextsParams)
 	// ListInstallSecrets List the customer's secrets as the install's runner last reported them. The control plane never has a value.
@@ -8003,7 +8003,7 @@ type StrictServerInterface interface {
 	// GetAppConfig Get what a version of the app declares and a client needs to prompt, complete and run by name. 404 if there is no such version.
 	// (GET /v1/apps/{app}/config)
 	GetAppConfig(ctx context.Context, request GetAppConfigRequestObject) (GetAppConfigResponseObject, error)
-	// CreateModuleRefresh Resolve the images of components, and the module calls of Terraform components, again, in the build runner. When all are resolved, what changed is built and is a release with the commits of the newest one. 409 no_modules, not_built or no_runner when there is nothing to resolve, or nobody to do it.
+	// CreateModuleRefresh Resolve the images and the module calls of components again.
 	// (POST /v1/apps/{app}/module-refreshes)
 	CreateModuleRefresh(ctx context.Context, request CreateModuleRefreshRequestObject) (CreateModuleRefreshResponseObject, error)
 
@@ -8018,7 +8018,7 @@ type StrictServerInterface interface {
 	// ListReleases List the releases of the app, without their components.
 	// (GET /v1/apps/{app}/releases)
 	ListReleases(ctx context.Context, request ListReleasesRequestObject) (ListReleasesResponseObject, error)
-	// CreatePartialRelease Release what could be built of the newest release, which is incomplete. A component that could not be built keeps the code and the config of the newest complete release, or is left out when it is in none. 409 complete, building, nothing_new, no_release or sandbox when there is nothing to release.
+	// CreatePartialRelease Release the components of the newest release that could be built.
 	// (POST /v1/apps/{app}/releases)
 	CreatePartialRelease(ctx context.Context, request CreatePartialReleaseRequestObject) (CreatePartialReleaseResponseObject, error)
 
@@ -8096,7 +8096,7 @@ type StrictServerInterface interface {
 	// RevokeBreakGlass End the open request for a break-glass role. No job starts under it from now on. 404 when there is none.
 	// (POST /v1/installs/{install}/break-glass/revoke)
 	RevokeBreakGlass(ctx context.Context, request RevokeBreakGlassRequestObject) (RevokeBreakGlassResponseObject, error)
-	// AbandonState A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+	// AbandonState Abandon the state of a component whose install key is lost.
 	// (POST /v1/installs/{install}/components/{component}/abandon)
 	AbandonState(ctx context.Context, request AbandonStateRequestObject) (AbandonStateResponseObject, error)
 	// FreeStateLock Unlock the state that an ended attempt has locked. 409 locked while its attempt may still be running; replaceRunner or a cancel ends that.
@@ -8126,7 +8126,7 @@ type StrictServerInterface interface {
 	// PreviewInstall Preview a change of the install: which components become behind or are removed. Nothing is stored. A sensitive input counts as changed.
 	// (POST /v1/installs/{install}/preview)
 	PreviewInstall(ctx context.Context, request PreviewInstallRequestObject) (PreviewInstallResponseObject, error)
-	// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
+	// RenderTexts Render the templates of a component or an action of an install with its current values.
 	// (GET /v1/installs/{install}/rendered)
 	RenderTexts(ctx context.Context, request RenderTextsRequestObject) (RenderTextsResponseObject, error)
 	// ListInstallSecrets List the customer's secrets as the install's runner last reported them. The control plane never has a value.
