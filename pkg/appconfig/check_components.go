@@ -17,7 +17,7 @@ func (c *checker) checkComponents() {
 		c.checkRetries(comp.table, comp.MaxAutoRetries)
 		c.checkOwnRoles(comp.table, comp.OperationRoles, "a component", componentOperations)
 		c.checkContext(comp.table, comp.KubernetesContext)
-		c.tellContext(comp)
+		c.noteContext(comp)
 		switch {
 		case comp.module != nil:
 			c.checkVersion(comp.table, "terraform_version", comp.module.TerraformVersion)

@@ -62,8 +62,8 @@ func (c *checker) unknownComponentHint(name string) string {
 	return c.nearestHint(name, keysOf(c.names.components))
 }
 
-// tellContext notes a component whose cluster comes from a component that is not deployable yet.
-func (c *checker) tellContext(comp *component) {
+// noteContext notes a component whose cluster comes from a component that is not deployable yet.
+func (c *checker) noteContext(comp *component) {
 	context := c.names.contexts[comp.KubernetesContext]
 	if context == nil || !comp.deployable() {
 		return

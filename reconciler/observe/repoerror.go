@@ -27,7 +27,7 @@ type RepoError struct {
 	Err error
 }
 
-// Error returns the words.
+// Error returns the message.
 func (e *RepoError) Error() string { return e.Message }
 
 // Unwrap returns the cause.
@@ -41,12 +41,12 @@ func repoErrorf(format string, arguments ...any) *RepoError {
 // asRepoError converts an error of the communication with a server into a RepoError. It returns a
 // canceled context's error unchanged.
 func asRepoError(ctx context.Context, url string, err error) error {
-	var trouble *RepoError
+	var repoErr *RepoError
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if errors.As(cause(err), &trouble) {
-		return trouble
+	if errors.As(cause(err), &repoErr) {
+		return repoErr
 	}
 	return &RepoError{Message: gitErrorMessage(url, cause(err)), Err: err}
 }
