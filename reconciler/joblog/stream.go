@@ -10,11 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/reconciler/jobs"
-	"github.com/nuon-toolkit/nuon/reconciler/timing"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/timing"
 )
 
 // Stream follows a job's log as server-sent events until the job has ended: `log` events, each

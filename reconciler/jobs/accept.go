@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/nuon-toolkit/nuon/reconciler/runners"
-	"github.com/nuon-toolkit/nuon/reconciler/timing"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/timing"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 

@@ -9,11 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/reconciler/runners"
-	"github.com/nuon-toolkit/nuon/reconciler/timing"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/timing"
 )
 
 // expiry is the decision about an attempt whose time may have run out.

@@ -3,9 +3,8 @@ package jobs
 import (
 	"context"
 
-	"github.com/nuon-toolkit/nuon/reconciler/runners"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 

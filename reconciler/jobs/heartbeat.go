@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/nuon-toolkit/nuon/reconciler/runners"
-	"github.com/nuon-toolkit/nuon/reconciler/timing"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/timing"
 )
 
 // maxHeartbeatAttempts is the maximum number of attempts in one heartbeat.

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/nuon-toolkit/nuon/reconciler/runners"
-	"github.com/nuon-toolkit/nuon/reconciler/timing"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/timing"
 )
 
 // maxOffers is the maximum number of offers in one claim, regardless of the capacity that a runner reports.

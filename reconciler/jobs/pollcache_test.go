@@ -9,10 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/timing"
-
-	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // handBell is a notifier that the test triggers.

@@ -4,10 +4,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/timing"
-
-	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // pollClock is the clock of one poll: when it sends a keepalive, and when it ends. C fires when

@@ -8,10 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/timing"
-
-	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // quietly returns a service that remembers only that its runner found nothing. It cannot query, for

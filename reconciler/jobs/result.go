@@ -7,10 +7,9 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/nuon-toolkit/nuon/reconciler/runners"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 

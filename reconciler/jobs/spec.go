@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nuon-toolkit/nuon/reconciler/runners"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 

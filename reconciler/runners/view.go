@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/reconciler/timing"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/timing"
 )
 
 // IsOnline reports whether a runner was seen recently.

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nuon-toolkit/nuon/reconciler/jobs"
-	"github.com/nuon-toolkit/nuon/reconciler/runners"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nuon-toolkit/nuon/reconciler/jobs"
-	"github.com/nuon-toolkit/nuon/reconciler/runners"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -67,21 +66,21 @@ func acquireLock(ctx context.Context, tx *store.Tx, take store.TakeStateLockPara
 		if taken, err := tx.TakeStateLock(ctx, take); err != nil || taken == 1 {
 			return err
 		}
-		there, err := tx.HeldStateLock(ctx, tx.Org, take.InstallComponentID)
+		held, err := tx.HeldStateLock(ctx, tx.Org, take.InstallComponentID)
 		if errors.Is(err, store.ErrNotFound) {
 			continue // freed in between
 		}
 		if err != nil {
 			return err
 		}
-		own := there.StateLock.JobID == take.JobID && there.StateLock.Attempt == take.Attempt
-		if there.Live && !own {
-			return lockedBy(there)
+		own := held.StateLock.JobID == take.JobID && held.StateLock.Attempt == take.Attempt
+		if held.Live && !own {
+			return lockedBy(held)
 		}
 		passed, err := tx.PassStateLock(ctx, store.PassStateLockParams{
 			OrgID: tx.Org, InstallComponentID: take.InstallComponentID, LockID: take.LockID, Info: take.Info,
-			JobID: take.JobID, Attempt: take.Attempt, FromJobID: there.StateLock.JobID,
-			FromAttempt: there.StateLock.Attempt,
+			JobID: take.JobID, Attempt: take.Attempt, FromJobID: held.StateLock.JobID,
+			FromAttempt: held.StateLock.Attempt,
 		})
 		if err == nil && passed != 1 {
 			err = jobs.ErrChanged
@@ -91,26 +90,26 @@ func acquireLock(ctx context.Context, tx *store.Tx, take store.TakeStateLockPara
 	return jobs.ErrChanged
 }
 
-func lockedBy(there store.HeldStateLockRow) *LockedError {
+func lockedBy(held store.HeldStateLockRow) *LockedError {
 	return &LockedError{
-		ID: there.StateLock.LockID, Info: there.StateLock.Info,
+		ID: held.StateLock.LockID, Info: held.StateLock.Info,
 		Holder: fmt.Sprintf("attempt %d of job %s on runner %s",
-			there.StateLock.Attempt, there.StateLock.JobID, there.Runner),
+			held.StateLock.Attempt, held.StateLock.JobID, held.Runner),
 	}
 }
 
 // otherLockHolder describes the other attempt at work that holds the lock. It is empty if there is
 // none.
 func otherLockHolder(ctx context.Context, tx *store.Tx, component string, h jobs.Attempt) (string, error) {
-	there, err := tx.HeldStateLock(ctx, tx.Org, component)
+	held, err := tx.HeldStateLock(ctx, tx.Org, component)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}
-	own := there.StateLock.JobID == h.Job.ID && there.StateLock.Attempt == h.Row.Number
-	if err != nil || own || !there.Live {
+	own := held.StateLock.JobID == h.Job.ID && held.StateLock.Attempt == h.Row.Number
+	if err != nil || own || !held.Live {
 		return "", err
 	}
-	return lockedBy(there).Holder, nil
+	return lockedBy(held).Holder, nil
 }
 
 // FreeLock releases the state lock of an attempt that has ended or was superseded. The caller holds
@@ -118,14 +117,14 @@ func otherLockHolder(ctx context.Context, tx *store.Tx, component string, h jobs
 // is its job's current one and may be at work, however long its runner has been silent, and
 // ErrNotLocked if no attempt holds the lock.
 func FreeLock(ctx context.Context, tx *store.Tx, component store.InstallComponent) error {
-	there, err := tx.HeldStateLock(ctx, tx.Org, component.ID)
+	held, err := tx.HeldStateLock(ctx, tx.Org, component.ID)
 	if err != nil {
 		return fmt.Errorf("unlock the state of %s: %w", component.Name, store.NotFoundAs(err, ErrNotLocked))
 	}
-	if there.Live {
-		return fmt.Errorf("unlock the state of %s: %w", component.Name, lockedBy(there))
+	if held.Live {
+		return fmt.Errorf("unlock the state of %s: %w", component.Name, lockedBy(held))
 	}
-	return tx.FreeStateLocks(ctx, tx.Org, there.StateLock.JobID, there.StateLock.Attempt)
+	return tx.FreeStateLocks(ctx, tx.Org, held.StateLock.JobID, held.StateLock.Attempt)
 }
 
 // Unlock releases the lock if this attempt holds it, and otherwise does nothing.

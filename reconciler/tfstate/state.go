@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/nuon-toolkit/nuon/reconciler/jobs"
-	"github.com/nuon-toolkit/nuon/reconciler/runners"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
