@@ -143,6 +143,9 @@ func (w *walk) unsigned(found int, reasons []string, a authorities) error {
 	if len(reasons) > 0 {
 		why = ": " + strings.Join(reasons, "; ")
 	}
+	if a.root != nil {
+		remedy += ", or renew verification.trusted_root if Sigstore has new keys"
+	}
 	return problemf(remedy, "none of its %d signatures is one of %s by an authority of verification%s", found,
 		w.image.Digest, why)
 }

@@ -287,8 +287,13 @@ func TestKeylessImages(t *testing.T) {
 				r.mustBuild(env)
 				return
 			}
-			if _, err := r.build(env); err == nil || !strings.Contains(err.Error(), test.want) {
+			_, err := r.build(env)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
+			}
+			const renew = "renew verification.trusted_root"
+			if signed := name != "none"; err != nil && strings.Contains(err.Error(), renew) != signed {
+				t.Errorf("got %v, want %q: %t", err, renew, signed)
 			}
 			if n := r.stored.Load(); n > 0 {
 				t.Errorf("%d bytes of the image were stored", n)
