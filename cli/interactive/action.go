@@ -2,6 +2,7 @@ package interactive
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -9,11 +10,12 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
+	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// asked is an action that waits for a person.
+// asked is an action that waits for a person: the commands to run one after the other.
 type asked struct {
-	args     []string
+	lines    [][]string
 	question string
 	then     string
 }
@@ -36,42 +38,78 @@ func bindings(all []page.Action) []key.Binding {
 
 // act handles a key of an action.
 func (m *model) act(msg tea.KeyMsg) tea.Cmd {
-	for _, a := range m.actions() {
-		if !key.Matches(msg, a.Key) {
+	n := slices.IndexFunc(m.actions(), func(a page.Action) bool { return key.Matches(msg, a.Key) })
+	if n < 0 {
+		return nil
+	}
+	a, pane := m.actions()[n], &m.top().pane
+	r, selected := pane.Selected()
+	rows := pane.Marked()
+	switch {
+	case a.Open != nil:
+		return m.open(a.Open(r))
+	case a.Save != nil:
+		return m.ask.save(a.Save())
+	case a.OpenAll != nil && (selected || len(rows) > 0):
+		if len(rows) == 0 {
+			rows = []page.Row{r}
+		}
+		return m.open(a.OpenAll(rows))
+	case a.Command == nil:
+		return nil
+	case a.Several != nil && len(rows) > 0:
+		return m.actOnEach(a, rows)
+	}
+	args, err := a.Command(r)
+	if err != nil {
+		m.say(m.theme.Warn, err.Error())
+		return nil
+	}
+	m.asked = asked{lines: [][]string{args}, then: a.Then}
+	if a.Question != nil {
+		m.asked.question = a.Question(r)
+	}
+	return m.prompt(a)
+}
+
+// actOnEach prepares an action for each of several rows. It leaves out those that the action does not
+// apply to, and the question contains their number.
+func (m *model) actOnEach(a page.Action, rows []page.Row) tea.Cmd {
+	m.asked = asked{}
+	var apply []page.Row
+	var why error
+	for _, r := range rows {
+		args, err := a.Command(r)
+		if err != nil {
+			why = err
 			continue
 		}
-		r, _ := m.top().pane.Selected()
-		if a.Open != nil {
-			return m.open(a.Open(r))
-		}
-		if a.Save != nil {
-			return m.ask.save(a.Save())
-		}
-		args, err := a.Command(r)
-		switch {
-		case err != nil:
-			m.say(m.theme.Warn, err.Error())
-			return nil
-		case m.running != "":
-			m.say(m.theme.Warn, "still running: "+m.running)
-			return nil
-		case !m.live(m.top()):
-			m.say(m.theme.Warn, "control plane unreachable: cannot check the state")
-			return nil
-		}
-		m.asked = asked{args: args, then: a.Then}
-		if a.Question != nil {
-			m.asked.question = a.Question(r)
-		}
-		switch {
-		case a.Reason:
-			m.mode, m.typed = reasoning, screen.Entry{}
-		case a.Question != nil:
-			m.mode = confirming
-		default:
-			return m.send(args)
-		}
+		m.asked.lines, apply = append(m.asked.lines, args), append(apply, r)
+	}
+	if len(apply) == 0 {
+		m.say(m.theme.Warn, why.Error())
 		return nil
+	}
+	m.asked.question = a.Several(apply)
+	if out := len(rows) - len(apply); out > 0 {
+		m.asked.question += fmt.Sprintf(" %s left out: %s.", diff.Plural(out, "marked row is", "marked rows are"), why)
+	}
+	return m.prompt(a)
+}
+
+// prompt asks what an action needs to know, or runs it.
+func (m *model) prompt(a page.Action) tea.Cmd {
+	switch {
+	case m.running != "":
+		m.say(m.theme.Warn, "still running: "+m.running)
+	case !m.live(m.top()):
+		m.say(m.theme.Warn, "control plane unreachable: cannot check the state")
+	case a.Reason:
+		m.mode, m.typed = reasoning, screen.Entry{}
+	case m.asked.question != "":
+		m.mode = confirming
+	default:
+		return m.send()
 	}
 	return nil
 }
@@ -80,29 +118,36 @@ func (m *model) act(msg tea.KeyMsg) tea.Cmd {
 func (m *model) confirmed(msg tea.KeyMsg) tea.Cmd {
 	m.mode = browsing
 	if msg.String() == "y" && !msg.Paste {
-		return m.send(m.asked.args)
+		return m.send()
 	}
 	m.say(m.theme.Faint, "canceled")
 	return nil
 }
 
-// send runs the command of an action.
-func (m *model) send(args []string) tea.Cmd {
-	m.running = quoted(args)
+// send runs the commands of an action.
+func (m *model) send() tea.Cmd {
+	m.running = m.asked.title()
 	m.say(m.theme.Faint, "running "+m.running+" …")
-	return m.ask.run(args, m.asked.then)
+	return m.ask.run(m.asked.lines, m.asked.then)
 }
 
-// ran shows the result of a command.
+// ran shows the result of the commands of an action.
 func (m *model) ran(r ran) tea.Cmd {
 	m.running = ""
-	if r.err != nil {
+	switch {
+	case r.err != nil && r.of > 1:
+		m.say(m.theme.Bad, fmt.Sprintf("%d of %d failed: %s: %s", r.failed, r.of, r.line, firstLine(r.err)))
+		return m.load(m.top())
+	case r.err != nil:
 		m.say(m.theme.Bad, fmt.Sprintf("%s: %s", r.line, firstLine(r.err)))
 		return m.load(m.top())
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(r.said), "\n")
 	if line == "" {
 		line = "done: " + r.line
+	}
+	if r.of > 1 {
+		line = fmt.Sprintf("done: %d commands, the last: %s", r.of, line)
 	}
 	var cmd tea.Cmd
 	if r.then != "" {

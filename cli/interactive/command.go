@@ -35,6 +35,14 @@ func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 	case key.Matches(msg, k.filter):
 		m.mode, m.typed = filtering, screen.Entry{}
 		m.typed.Set(v.pane.Filtered())
+	case key.Matches(msg, k.nextMatch):
+		m.search(1)
+	case key.Matches(msg, k.prevMatch):
+		m.search(-1)
+	case v.page.Marks && key.Matches(msg, k.mark):
+		v.pane.Mark()
+	case v.page.Marks && key.Matches(msg, k.markAll):
+		v.pane.MarkAll()
 	case key.Matches(msg, k.palette):
 		m.mode, m.typed = going, screen.Entry{}
 		return m.complete()
@@ -86,6 +94,14 @@ func (m *model) move(p *page.Pane, msg tea.KeyMsg) bool {
 	return true
 }
 
+// search selects the next row that contains the words of the filter, or with a negative by the
+// previous one.
+func (m *model) search(by int) {
+	if !m.top().pane.Next(by, m.at(), m.theme) {
+		m.say(m.theme.Faint, "nothing to search for: press / and type words first")
+	}
+}
+
 // enter opens what the selected row shows.
 func (m *model) enter() tea.Cmd {
 	r, ok := m.top().pane.Selected()
@@ -96,12 +112,16 @@ func (m *model) enter() tea.Cmd {
 	return m.open(r.Open)
 }
 
-// back clears the filter, else it closes the view.
+// back clears the filter, ends the search or unmarks all rows; else it closes the view.
 func (m *model) back() tea.Cmd {
 	v := m.top()
 	switch {
 	case v.pane.Filtered() != "":
 		v.pane.Filter("", m.at(), m.theme)
+	case v.pane.Sought() != "":
+		v.pane.EndSearch()
+	case v.pane.MarkCount() > 0:
+		v.pane.Unmark()
 	case len(m.views) == 1:
 		m.say(m.theme.Faint, "this is the first screen; press q to quit")
 	default:
@@ -184,7 +204,10 @@ func (m *model) typedLine() tea.Cmd {
 			return nil
 		}
 		m.mode = browsing
-		return m.send(append(m.asked.args, "--reason", strings.TrimSpace(m.typed.String())))
+		for i := range m.asked.lines {
+			m.asked.lines[i] = append(m.asked.lines[i], "--reason", strings.TrimSpace(m.typed.String()))
+		}
+		return m.send()
 	case going:
 		m.mode = browsing
 		return m.open(m.palette.chosen(m.typed.String()))

@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/approvals"
 	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/review"
 	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
@@ -41,10 +42,12 @@ type (
 		err    error
 		next   tea.Cmd
 	}
-	// ran holds the result of a command that an action ran.
+	// ran holds the result of the commands that an action ran: of the first one that failed, else of
+	// the last one.
 	ran struct {
 		line, said, then string
 		err              error
+		of, failed       int // how many ran, and how many of them failed
 	}
 	// saved holds the result of writing a file.
 	saved struct {
@@ -79,7 +82,7 @@ type asker interface {
 	beat() tea.Cmd
 	again(v *view, took time.Duration) tea.Cmd
 	load(v *view) tea.Cmd
-	run(line []string, then string) tea.Cmd
+	run(lines [][]string, then string) tea.Cmd
 	names(kind string) tea.Cmd
 	save(file string, content []byte) tea.Cmd
 	review(args []string) tea.Cmd
@@ -175,12 +178,32 @@ func (p *pushed) add(c change) {
 	}
 }
 
-// run runs a command of nuon.
-func (d *desk) run(line []string, then string) tea.Cmd {
-	return d.Do(runWithin, func(ctx context.Context) tea.Msg {
-		said, err := d.options.Run(ctx, line...)
-		return ran{quoted(line), said, then, screen.TimeoutError(err)}
+// run runs commands of nuon one after the other. It runs no more of them once the control plane is
+// unreachable.
+func (d *desk) run(lines [][]string, then string) tea.Cmd {
+	return d.Do(time.Duration(len(lines))*runWithin, func(ctx context.Context) tea.Msg {
+		out := ran{then: then, of: len(lines)}
+		for n, line := range lines {
+			said, err := d.runOne(ctx, line)
+			if out.err == nil {
+				out.line, out.said, out.err = quoted(line), said, screen.TimeoutError(err)
+			}
+			if err != nil {
+				out.failed++
+			}
+			if exitcode.CodeOf(err) == exitcode.Unreachable {
+				out.failed = out.failed + len(lines) - n - 1
+				break
+			}
+		}
+		return out
 	})
+}
+
+func (d *desk) runOne(ctx context.Context, line []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, runWithin)
+	defer cancel()
+	return d.options.Run(ctx, line...)
 }
 
 // save writes a new file into the current directory. It does not replace a file.

@@ -29,7 +29,7 @@ func TestTheDocsShowTheScreens(t *testing.T) {
 		opens.WriteString("| `" + l.Name + "` | " + l.About + " |\n")
 	}
 	opens.WriteString("\n")
-	home := newStage(t, plainTheme, 80, 24, newPlane()).screen()
+	home := newStage(t, plainTheme, 80, 24, newPlane(t)).screen()
 	var frame strings.Builder
 	frame.WriteString("```\n")
 	for line := range strings.SplitSeq(home, "\n") {

@@ -20,9 +20,14 @@ var themes = map[string]*screen.Theme{
 
 // scenes are the screens of the golden frames.
 var scenes = map[string]func(s *stage){
-	"home":      func(*stage) {},
-	"installs":  func(s *stage) { s.visit("installs") },
-	"filter":    func(s *stage) { s.visit("installs").press("/").write("tier=gold") },
+	"home":     func(*stage) {},
+	"installs": func(s *stage) { s.visit("installs") },
+	"filter":   func(s *stage) { s.visit("installs").press("/").write("tier=gold") },
+	"marked":   func(s *stage) { s.visit("installs").press(" ", " ", "d") },
+	"search": func(s *stage) {
+		s.log = logLines(200)
+		s.visit("logs wfl_1").press("g", "/").write("error").press("enter", "n")
+	},
 	"install":   func(s *stage) { s.visit("install hello/acme") },
 	"inputs":    func(s *stage) { s.visit("install hello/acme").press("G") },
 	"workflows": func(s *stage) { s.visit("workflows") },
@@ -52,7 +57,7 @@ func TestFrames(t *testing.T) {
 				}
 				name := fmt.Sprintf("%s.%dx%d.%s", scene, size[0], size[1], theme)
 				t.Run(name, func(t *testing.T) {
-					s := newStage(t, colors, size[0], size[1], newPlane())
+					s := newStage(t, colors, size[0], size[1], newPlane(t))
 					show(s)
 					got := s.View() + "\n"
 					fits(t, got, size[0], size[1])
@@ -79,7 +84,7 @@ var walk = []struct {
 // the screens show.
 func TestRecording(t *testing.T) {
 	const width, height = 100, 30
-	s := newStage(t, themes["dark"], width, height, newPlane())
+	s := newStage(t, themes["dark"], width, height, newPlane(t))
 	s.log = logLines(40)
 	var cast strings.Builder
 	fmt.Fprintf(&cast, "{\"version\": 2, \"width\": %d, \"height\": %d, \"title\": \"nuon\"}\n", width, height)

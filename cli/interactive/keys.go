@@ -13,6 +13,8 @@ type keyMap struct {
 	nextSection, prevSection                key.Binding
 	open, back, filter, palette, review     key.Binding
 	copy, command, absolute, reload         key.Binding
+	nextMatch, prevMatch                    key.Binding
+	mark, markAll                           key.Binding
 	help, erase, suspend, quit, interrupt   key.Binding
 }
 
@@ -29,6 +31,10 @@ func newKeys() keyMap {
 		filter:    bind("/", "filter", "/"),
 		palette:   bind(":", "go to", ":"),
 		review:    bind("R", "review", "R"),
+		mark:      bind("space", "mark, in lists", " "),
+		markAll:   bind("*", "mark all shown, or none", "*"),
+		nextMatch: bind("n", "next match", "n"),
+		prevMatch: bind("N", "previous match", "N"),
 		copy:      bind("y", "copy the ID or name", "y"),
 		command:   bind("!", "equivalent command", "!"),
 		absolute:  bind("T", "ages or times", "T"),
@@ -47,7 +53,9 @@ func (k keyMap) groups() []screen.KeyGroup {
 		{Title: "Move", Keys: []key.Binding{k.down, k.up, k.pageDown, k.pageUp, k.top, k.bottom, k.nextSection,
 			k.prevSection}},
 		{Title: "Go", Keys: []key.Binding{k.open, k.back, k.palette, k.review}},
-		{Title: "Look", Keys: []key.Binding{k.filter, k.copy, k.command, k.absolute, k.reload}},
+		{Title: "Look", Keys: []key.Binding{k.filter, k.nextMatch, k.prevMatch, k.copy, k.command,
+			k.absolute, k.reload}},
+		{Title: "Several rows", Keys: []key.Binding{k.mark, k.markAll}},
 		{Title: "The screen", Keys: []key.Binding{k.help, k.erase, k.suspend, k.quit, k.interrupt}},
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 // TestGoes checks that each screen is reached with enter and with the palette, and left with esc.
 func TestGoes(t *testing.T) {
-	s := newStage(t, plainTheme, 140, 45, newPlane())
+	s := newStage(t, plainTheme, 140, 45, newPlane(t))
 	s.press("j", "enter")
 	s.shows("› hello/initech", "components", "history", "(sensitive)")
 	s.press("tab", "enter")
@@ -54,7 +54,7 @@ func TestGoes(t *testing.T) {
 // TestPalette checks the completion of screens and of names, and that an open screen is not opened
 // twice.
 func TestPalette(t *testing.T) {
-	s := newStage(t, plainTheme, 100, 30, newPlane())
+	s := newStage(t, plainTheme, 100, 30, newPlane(t))
 	s.press(":").write("run")
 	s.shows("runners", "a RUNNER")
 	s.press("down", "tab")
@@ -75,7 +75,7 @@ func TestPalette(t *testing.T) {
 
 // TestFilter checks that a filter finds texts, labels and statuses, and that esc clears it.
 func TestFilter(t *testing.T) {
-	s := newStage(t, plainTheme, 140, 45, newPlane())
+	s := newStage(t, plainTheme, 140, 45, newPlane(t))
 	s.visit("installs").press("/").write("TIER=gold hello")
 	s.shows("acme", "1 of 1")
 	if strings.Contains(s.screen(), "globex") {
@@ -110,11 +110,39 @@ func TestActions(t *testing.T) {
 			[]string{"nuon deploy hello/acme"}, "done"},
 		"retry a build": {func(s *stage) { s.visit("app hello").press("G", "t", "y") },
 			[]string{"nuon builds retry bld_2"}, "done"},
+		"redeploy": {func(s *stage) { s.visit("install hello/acme").press("D", "y") },
+			[]string{"nuon deploy hello/acme db --redeploy"}, "done"},
+		"redeploy, no component": {func(s *stage) { s.visit("install hello/acme").press("j", "j", "D") }, nil,
+			"select a component to redeploy"},
+		"roll back": {func(s *stage) { s.visit("install hello/acme").press("tab", "j", "u").write("too slow").press("enter") },
+			[]string{"nuon installs rollback hello/acme --to 5 --reason 'too slow'"}, "done"},
+		"roll back, no earlier release": {func(s *stage) { s.visit("install hello/acme").press("tab", "u") }, nil,
+			"select a workflow of the history that deployed an earlier release"},
+		"sync": {func(s *stage) { s.visit("app hello").press("s", "y") },
+			[]string{"nuon sync --app hello --no-wait"}, "done"},
+		"sync apps": {func(s *stage) { s.visit("apps").press("s", "y") },
+			[]string{"nuon sync --app hello --no-wait"}, "done"},
+		"deploy one": {func(s *stage) { s.visit("installs").press("j", "d", "y") },
+			[]string{"nuon deploy hello/globex"}, "done"},
+		"deploy several": {func(s *stage) { s.visit("installs").press(" ", "j", " ", "d", "y") },
+			[]string{"nuon deploy hello/acme", "nuon deploy hello/initech"}, "done: 2 commands, the last: done"},
+		"deploy all shown": {func(s *stage) { s.visit("installs").press("/").write("berlin").press("enter", "*", "d", "y") },
+			[]string{"nuon deploy hello/acme", "nuon deploy hello/globex"}, "2 marked"},
+		"deploy several, not": {func(s *stage) { s.visit("installs").press("*", "d", "q") }, nil, "canceled"},
+		"deploy several, fails": {func(s *stage) {
+			s.fails = errors.New("no permission")
+			s.visit("installs").press("*", "d", "y")
+		}, []string{"nuon deploy hello/acme", "nuon deploy hello/globex", "nuon deploy hello/initech"},
+			"1 of 3 failed: nuon deploy hello/acme: no permission"},
+		"review several": {func(s *stage) { s.visit("installs").press("*", "a") },
+			[]string{"review hello/acme hello/globex hello/initech"}, "loading the plans"},
+		"review one": {func(s *stage) { s.visit("installs").press("G", "a") },
+			[]string{"review hello/initech"}, "loading the plans"},
 		"offline": {func(s *stage) { s.top().lost, s.top().why = s.now, errors.New("gone"); s.press("t") }, nil,
 			"control plane unreachable"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, plainTheme, 140, 45, newPlane())
+			s := newStage(t, plainTheme, 140, 45, newPlane(t))
 			s.visit("workflow wfl_1")
 			c.do(s)
 			if d := cmp.Diff(c.want, s.ran); d != "" {
@@ -131,7 +159,7 @@ func paste(text string) tea.KeyMsg {
 
 // TestCommandsAndCopies checks that ! shows the commands that print the same, and what y copies.
 func TestCommandsAndCopies(t *testing.T) {
-	s := newStage(t, plainTheme, 100, 30, newPlane())
+	s := newStage(t, plainTheme, 100, 30, newPlane(t))
 	s.visit("workflow wfl_1").press("!")
 	s.shows("nuon workflows get wfl_1", "nuon logs workflow wfl_1 --step stp_2")
 	s.press("y")
@@ -144,7 +172,7 @@ func TestCommandsAndCopies(t *testing.T) {
 
 // TestOffline checks that the last known state stays on the screen with its age, and that polls continue.
 func TestOffline(t *testing.T) {
-	p := newPlane()
+	p := newPlane(t)
 	s := newStage(t, plainTheme, 100, 30, p)
 	p.down = true
 	s.now = s.now.Add(40 * time.Second)
@@ -164,7 +192,7 @@ func TestOffline(t *testing.T) {
 // plane has answered and while it does not, and that nothing can be done meanwhile.
 func TestFirstPaint(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "nuon", "home", "state.json")
-	p := newPlane()
+	p := newPlane(t)
 	openStage(t, plainTheme, 100, 30, p, file).shows("loading …")
 	first := openStage(t, plainTheme, 100, 30, p, file)
 	first.do(first.load(first.top())) // stores the state
@@ -201,7 +229,7 @@ func TestFirstPaint(t *testing.T) {
 // TestLog checks that a log stays at its end until a person moves, and that control characters are
 // removed.
 func TestLog(t *testing.T) {
-	s := newStage(t, plainTheme, 100, 30, newPlane())
+	s := newStage(t, plainTheme, 100, 30, newPlane(t))
 	s.log = logLines(100)
 	s.visit("logs wfl_1")
 	s.shows("line 99 ", "100 of 100", "error")
@@ -211,9 +239,34 @@ func TestLog(t *testing.T) {
 	s.shows("line 50 ")
 }
 
+// TestSearch checks that n and N go from hit to hit of the filter, with the lines around them, and
+// that esc ends the search.
+func TestSearch(t *testing.T) {
+	s := newStage(t, plainTheme, 100, 30, newPlane(t))
+	s.log = logLines(100)
+	s.visit("logs wfl_1").press("n")
+	s.shows("nothing to search for: press / and type words first")
+	s.press("g", "/").write("error").press("enter", "n")
+	s.shows("▌ 11:59:05.000", "line 4 ", "6 of 100", "/ error", "• 11:59:08.000", "  11:59:07.000")
+	s.press("n")
+	s.shows("9 of 100")
+	s.press("N", "N")
+	s.shows("3 of 100")
+	s.press("N")
+	s.shows("99 of 100", "▌ 11:59:38.000")
+	s.press("esc")
+	if strings.Contains(s.screen(), "• ") {
+		t.Errorf("the hits are still marked:\n%s", s.screen())
+	}
+	s.press("n")
+	s.shows("nothing to search for", "99 of 100")
+	s.press("/").write("nowhere").press("enter", "n")
+	s.shows("1 of 100", "/ nowhere", "line 0 ")
+}
+
 // TestSaveALog checks what the file contains, and the message about it.
 func TestSaveALog(t *testing.T) {
-	s := newStage(t, plainTheme, 100, 30, newPlane())
+	s := newStage(t, plainTheme, 100, 30, newPlane(t))
 	s.log = logLines(2)
 	s.visit("logs workflow wfl_1 --step stp_1").press("s")
 	s.shows("saved nuon-workflow-wfl_1-stp_1.log")
@@ -231,7 +284,7 @@ func TestSaveALog(t *testing.T) {
 // TestSizes checks that every screen fits on every size, from 1×1 on, and says so when it is too small.
 func TestSizes(t *testing.T) {
 	for scene, show := range scenes {
-		s := newStage(t, plainTheme, 100, 30, newPlane())
+		s := newStage(t, plainTheme, 100, 30, newPlane(t))
 		show(s)
 		for _, size := range [][2]int{{40, 10}, {41, 11}, {60, 15}, {300, 12}, {40, 100}, {80, 24}} {
 			s.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
@@ -250,7 +303,7 @@ func TestSizes(t *testing.T) {
 
 // TestMouse checks that a click selects a row, a second one opens it, and the wheel moves.
 func TestMouse(t *testing.T) {
-	s := newStage(t, plainTheme, 100, 30, newPlane())
+	s := newStage(t, plainTheme, 100, 30, newPlane(t))
 	s.visit("installs")
 	click := tea.MouseMsg{Button: tea.MouseButtonLeft, Action: tea.MouseActionPress, Y: 4}
 	s.Update(click)
@@ -263,9 +316,42 @@ func TestMouse(t *testing.T) {
 	s.shows("1 of 3")
 }
 
+// TestMarks checks that rows are marked and unmarked, that an action asks with their number, that rows
+// which are filtered out or gone do not count, and that space turns pages where nothing is marked.
+func TestMarks(t *testing.T) {
+	p := newPlane(t)
+	s := newStage(t, plainTheme, 140, 45, p)
+	s.visit("installs").press(" ", " ")
+	s.shows(" ✓acme", " ✓globex", "▌ initech", "2 marked")
+	s.press("k", " ")
+	s.shows("1 marked", "▌ initech")
+	s.press("*")
+	s.shows("3 marked", "▌✓initech")
+	s.press("d")
+	s.shows("Deploy everything that is behind on 3 installs: hello/acme, hello/globex, hello/initech?",
+		"nuon deploy hello/acme … and 2 more")
+	s.press("n", "/").write("paris").press("enter")
+	s.shows("1 marked")
+	s.press("esc")
+	s.shows("3 marked")
+	p.installs = p.installs[1:]
+	s.do(s.model.load(s.top()))
+	s.shows("2 marked")
+	s.press("esc")
+	if strings.Contains(s.screen(), "marked") {
+		t.Errorf("rows are still marked:\n%s", s.screen())
+	}
+	s.press("esc")
+	s.shows("needs you")
+	s.press(" ")
+	if n := s.top().pane.MarkCount(); n > 0 {
+		t.Errorf("%d rows of the home screen are marked", n)
+	}
+}
+
 // TestTimes checks that T shows times instead of ages.
 func TestTimes(t *testing.T) {
-	s := newStage(t, plainTheme, 200, 30, newPlane())
+	s := newStage(t, plainTheme, 200, 30, newPlane(t))
 	s.visit("installs").press("T")
 	s.shows("2026-03-04 11:56:00")
 	s.press("T")
@@ -276,7 +362,7 @@ func TestTimes(t *testing.T) {
 func TestLateTheme(t *testing.T) {
 	theme := screen.NewTheme(true, true, screen.Unknown)
 	theme.AwaitsReport = true
-	s := newStage(t, theme, 100, 30, newPlane())
+	s := newStage(t, theme, 100, 30, newPlane(t))
 	s.press(":")
 	s.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("11;rgb:ffff/fafa/f0f0")})
 	if *s.theme != *screen.NewTheme(true, true, screen.Light) || s.typed.String() != "" {
@@ -285,8 +371,8 @@ func TestLateTheme(t *testing.T) {
 }
 
 // many returns a plane with many installs.
-func many(n int) *plane {
-	p := newPlane()
+func many(t testing.TB, n int) *plane {
+	p := newPlane(t)
 	one := p.installs[0]
 	p.installs = nil
 	for i := range n {
@@ -300,7 +386,7 @@ func many(n int) *plane {
 // 50,000 lines of a log, than with a hundred.
 func TestAFrameCostsWhatIsSeen(t *testing.T) {
 	work := func(line string, n int) float64 {
-		s := newStage(t, plainTheme, 140, 45, many(min(n, 5000)))
+		s := newStage(t, plainTheme, 140, 45, many(t, min(n, 5000)))
 		s.log = logLines(n)
 		s.visit(line)
 		s.press("g", " ")
@@ -320,7 +406,7 @@ func TestAFrameCostsWhatIsSeen(t *testing.T) {
 
 // TestLogIsBounded checks that a log that never ends takes bounded memory.
 func TestLogIsBounded(t *testing.T) {
-	s := newStage(t, plainTheme, 100, 30, newPlane())
+	s := newStage(t, plainTheme, 100, 30, newPlane(t))
 	s.log = logLines(60_000)
 	s.visit("logs wfl_1")
 	s.shows("line 59999 ")
@@ -340,7 +426,7 @@ func heap() int64 {
 // session does not grow with the changes that it receives.
 func TestMemory(t *testing.T) {
 	const limit, noise = 100 << 20, 4 << 20
-	p, log := many(5000), logLines(50_000)
+	p, log := many(t, 5000), logLines(50_000)
 	before := heap()
 	s := newStage(t, plainTheme, 200, 60, p)
 	s.log = log
@@ -368,7 +454,7 @@ func TestMemory(t *testing.T) {
 
 // TestStatuses checks that a running workflow stays current by its stream and an ended one is marked.
 func TestStatuses(t *testing.T) {
-	p := newPlane()
+	p := newPlane(t)
 	p.workflow.Status = api.WorkflowStatusSucceeded
 	s := newStage(t, plainTheme, 100, 30, p)
 	s.visit("workflow wfl_1")
@@ -381,7 +467,7 @@ func TestStatuses(t *testing.T) {
 func BenchmarkFrame(b *testing.B) {
 	for line, n := range map[string]int{"installs": 5000, "logs wfl_1": 50_000} {
 		b.Run(line, func(b *testing.B) {
-			s := newStage(b, screen.NewTheme(true, true, screen.Dark), 140, 45, many(5000))
+			s := newStage(b, screen.NewTheme(true, true, screen.Dark), 140, 45, many(b, 5000))
 			s.log = logLines(n)
 			s.visit(line)
 			size := 0
@@ -398,7 +484,7 @@ func BenchmarkFrame(b *testing.B) {
 
 // TestALongSessionDoesNotGrow checks that many updates of a list and of a workflow leave no memory behind.
 func TestALongSessionDoesNotGrow(t *testing.T) {
-	s := newStage(t, plainTheme, 140, 45, many(200))
+	s := newStage(t, plainTheme, 140, 45, many(t, 200))
 	s.visit("installs")
 	held := func() uint64 {
 		var m runtime.MemStats

@@ -26,14 +26,15 @@ const hostile = "こんにちは 👋 \x1b[2J\x1b]0;owned\x07‮end"
 
 // plane is a fake control plane. Its behavior is changed under its lock.
 type plane struct {
+	t        testing.TB
 	mu       sync.Mutex
 	down     bool
 	installs []api.InstallSummary
 	workflow api.Workflow
 }
 
-func newPlane() *plane {
-	return &plane{workflow: deploy(), installs: []api.InstallSummary{
+func newPlane(t testing.TB) *plane {
+	return &plane{t: t, workflow: deploy(), installs: []api.InstallSummary{
 		{ID: "ins_1", App: "hello", Name: "acme", Status: api.InstallSummaryStatusWaitingForApproval, Release: 6,
 			Commit: "1a2b3c4d5e", Target: 7, Latest: 7, Reason: "a plan of web waits for approval", Health: "healthy",
 			Runner: "berlin", RunnerOnline: true, Behind: []string{"web"}, Labels: map[string]string{"tier": "gold"},
@@ -93,7 +94,7 @@ func installOf(s api.InstallSummary) api.Install {
 	}
 }
 
-// ServeHTTP answers like the control plane.
+// ServeHTTP answers like the control plane. A request that it does not know fails the test.
 func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,6 +156,7 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			{Record: "build", ID: "bld_2", Name: "build 2 of web", Reason: "its input changed", At: before(50 * time.Minute)},
 			{Record: "workflow", ID: "wfl_1", Name: "deploy 3", Reason: "release 7 is newer", At: before(4 * time.Minute)}}})
 	default:
+		p.t.Errorf("the fake control plane has no route for %s %s", r.Method, r.URL.Path)
 		w.WriteHeader(http.StatusNotFound)
 		answer(api.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "there is no " + path})
 	}
@@ -205,4 +207,25 @@ func clientOf(t testing.TB, p http.Handler) *apiclient.Client {
 		t.Fatal(err)
 	}
 	return client
+}
+
+// recorder is a test that records its errors.
+type recorder struct {
+	testing.TB
+	errors []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+
+// TestAMissingRouteFailsTheTest checks that the fake control plane names a route that it does not have.
+func TestAMissingRouteFailsTheTest(t *testing.T) {
+	var r recorder
+	w := httptest.NewRecorder()
+	newPlane(&r).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/nothing/of-this?limit=1", nil))
+	want := []string{"the fake control plane has no route for GET /v1/nothing/of-this"}
+	if !slices.Equal(r.errors, want) || w.Code != http.StatusNotFound {
+		t.Errorf("code %d, errors %q", w.Code, r.errors)
+	}
 }

@@ -108,9 +108,15 @@ func (s *stage) load(v *view) tea.Cmd {
 	}
 }
 
-func (s *stage) run(line []string, then string) tea.Cmd {
-	s.ran = append(s.ran, quoted(line))
-	return func() tea.Msg { return ran{quoted(line), "done\nmore", then, s.fails} }
+func (s *stage) run(lines [][]string, then string) tea.Cmd {
+	for _, line := range lines {
+		s.ran = append(s.ran, quoted(line))
+	}
+	out := ran{line: quoted(lines[0]), said: "done\nmore", then: then, err: s.fails, of: len(lines)}
+	if s.fails != nil {
+		out.failed = 1
+	}
+	return func() tea.Msg { return out }
 }
 
 func (s *stage) review(args []string) tea.Cmd {

@@ -79,7 +79,7 @@ func sit(t *testing.T, p *plane, mode, shell string) (*screentest.Seat, *exec.Cm
 // TestOnATerminal walks through the screens like a user, with the review, and resizes.
 func TestOnATerminal(t *testing.T) {
 	t.Parallel()
-	s, _ := sit(t, newPlane(), "yes", "")
+	s, _ := sit(t, newPlane(t), "yes", "")
 	s.Sees("needs you")
 	s.Sees("deploy web on acme")
 	s.Keys("R")
@@ -141,7 +141,7 @@ func TestTheTerminalIsRestored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, command := sit(t, newPlane(), "yes", "")
+			s, command := sit(t, newPlane(t), "yes", "")
 			s.Sees("needs you")
 			c.end(s, command)
 			s.Leaves(c.code)
@@ -153,7 +153,7 @@ func TestTheTerminalIsRestored(t *testing.T) {
 // size by then.
 func TestSuspend(t *testing.T) {
 	t.Parallel()
-	s, _ := sit(t, newPlane(), "yes", `set -m; "$SELF"; echo "stopped"; read -r go; fg >/dev/null; echo "ended $?"`)
+	s, _ := sit(t, newPlane(t), "yes", `set -m; "$SELF"; echo "stopped"; read -r go; fg >/dev/null; echo "ended $?"`)
 	s.Sees("needs you")
 	s.Keys("\x1a")
 	s.Told("stopped")
@@ -170,7 +170,7 @@ func TestSuspend(t *testing.T) {
 // back.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	p := newPlane()
+	p := newPlane(t)
 	p.down = true
 	s, _ := sit(t, p, "yes", "")
 	s.Sees("responded with 502")
@@ -186,7 +186,7 @@ func TestUnreachable(t *testing.T) {
 // TestPlain reads the screens as lines: nothing is drawn over, and rows are opened by number.
 func TestPlain(t *testing.T) {
 	t.Parallel()
-	s, _ := sit(t, newPlane(), "plain", "")
+	s, _ := sit(t, newPlane(t), "plain", "")
 	s.Sees("> ")
 	s.Keys("installs\n")
 	s.Told("3. initech, app hello, status stalled")
@@ -214,7 +214,7 @@ func TestOddTerminals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _ := sit(t, newPlane(), c.mode, c.shell)
+			s, _ := sit(t, newPlane(t), c.mode, c.shell)
 			switch c.keys {
 			case "q":
 				s.Told("too small")
@@ -232,7 +232,7 @@ func TestOddTerminals(t *testing.T) {
 // TestNoTerminal checks that the screens do not open in a pipe or on a dumb terminal, and that
 // plain mode ends with its input.
 func TestNoTerminal(t *testing.T) {
-	server := httptest.NewServer(newPlane())
+	server := httptest.NewServer(newPlane(t))
 	defer server.Close()
 	run := func(mode, input string) (string, error) {
 		c := exec.Command(os.Args[0])

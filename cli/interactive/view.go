@@ -90,6 +90,9 @@ func (m *model) header() screen.Strip {
 	if at, all := v.pane.Count(); all > 0 {
 		right = append(screen.Strip{{fmt.Sprintf("%d of %d  ", at, all), t.Faint}}, right...)
 	}
+	if n := v.pane.MarkCount(); n > 0 {
+		right = append(screen.Strip{{fmt.Sprintf("%d marked  ", n), t.Accent}}, right...)
+	}
 	left := m.path(m.width - right.Width() - 1)
 	for _, tail := range []screen.Strip{append(screen.Strip{{m.place + "  ", t.Faint}}, right...), right} {
 		if gap := m.width - left.Width() - tail.Width(); gap > 0 {
@@ -212,8 +215,14 @@ func (m *model) details() []screen.Strip {
 	return out
 }
 
-// title returns what the question about an action is about.
-func (a asked) title() string { return console.Line(quoted(a.args)) }
+// title returns the command that the question about an action is about, and the number of others.
+func (a asked) title() string {
+	title := console.Line(quoted(a.lines[0]))
+	if more := len(a.lines) - 1; more > 0 {
+		title += fmt.Sprintf(" … and %d more", more)
+	}
+	return title
+}
 
 // paletteSheet lists what completes the typed line.
 func (m *model) paletteSheet() []screen.Strip {
@@ -252,9 +261,14 @@ func (m *model) footer() screen.Strip {
 	if m.note.Text != "" && m.now.Sub(m.noted) < noteFor {
 		return screen.Strip{{" " + m.note.Text, m.note.Style}}
 	}
-	if f := m.top().pane.Filtered(); f != "" {
-		return append(screen.Strip{{" / " + console.Line(f) + "   ", t.Accent}},
-			t.Footer([]key.Binding{m.keys.back, m.keys.filter, m.keys.open}, m.width-terminal.Columns(f)-6)...)
+	k := m.keys
+	words, apply := m.top().pane.Filtered(), []key.Binding{k.back, k.filter, k.nextMatch, k.open}
+	if words == "" {
+		words, apply = m.top().pane.Sought(), []key.Binding{k.nextMatch, k.prevMatch, k.back, k.filter}
+	}
+	if words != "" {
+		return append(screen.Strip{{" / " + console.Line(words) + "   ", t.Accent}},
+			t.Footer(apply, m.width-terminal.Columns(words)-6)...)
 	}
 	return t.Footer(m.applicable(), m.width)
 }
@@ -274,6 +288,9 @@ func (m *model) applicable() []key.Binding {
 			}
 		}
 		out = append(out, a.Key)
+	}
+	if m.top().page.Marks {
+		out = append(out, k.mark)
 	}
 	if len(m.views) > 1 {
 		out = append(out, k.back)

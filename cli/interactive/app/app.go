@@ -4,6 +4,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/screen"
@@ -51,6 +52,8 @@ func (s *Screen) Load(ctx context.Context, client *apiclient.Client) (func(), er
 func (s *Screen) Actions() []page.Action {
 	return []page.Action{
 		{Key: screen.Bind("i", "its installs", "i"), Open: func(page.Row) string { return "installs " + s.name }},
+		{Key: screen.Bind("s", "sync", "s"), Command: func(page.Row) ([]string, error) { return syncOf(s.app) },
+			Question: func(page.Row) string { return fmt.Sprintf(syncQuestion, s.name) }},
 		{Key: screen.Bind("w", "why", "w"), Open: func(page.Row) string { return "explain app " + s.name }},
 		{Key: screen.Bind("t", "retry the build", "t"), Command: s.retry,
 			Question: func(page.Row) string { return "Build it again from the same source?" }},

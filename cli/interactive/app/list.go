@@ -3,12 +3,18 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/apps"
 	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
+	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -46,7 +52,41 @@ func (l *List) Page(time.Time) page.Page {
 		}
 		rows = append(rows, r)
 	}
-	return page.Page{Title: "apps", Command: "nuon apps list", Sections: []page.Section{{Rows: rows,
+	return page.Page{Title: "apps", Command: "nuon apps list", Marks: true, Sections: []page.Section{{Rows: rows,
 		Columns: page.Columns("NAME", "RELEASE", "STATUS", "AGE", "REPOSITORY?", "PROBLEM?"),
 		Empty:   "No apps yet: create a config with `nuon init`, and the app with `nuon apps create NAME`."}}}
+}
+
+// Actions returns what can be done with one app, or with those that are marked.
+func (l *List) Actions() []page.Action {
+	return []page.Action{{Key: screen.Bind("s", "sync", "s"), Command: l.sync,
+		Question: func(r page.Row) string { return fmt.Sprintf(syncQuestion, appOf(r)) },
+		Several: func(rows []page.Row) string {
+			names := make([]string, 0, len(rows))
+			for _, r := range rows {
+				names = append(names, appOf(r))
+			}
+			return fmt.Sprintf(syncQuestion, diff.Plural(len(rows), "app", "apps")+": "+strings.Join(names, ", "))
+		}}}
+}
+
+const syncQuestion = "Read the newest commit and build what changed of %s?"
+
+// appOf returns the name of the app of a row.
+func appOf(r page.Row) string { return strings.TrimPrefix(r.Open, "app ") }
+
+func (l *List) sync(r page.Row) ([]string, error) {
+	n := slices.IndexFunc(l.apps, func(a api.App) bool { return a.ID == r.ID })
+	if n < 0 {
+		return nil, errors.New("there is no app here")
+	}
+	return syncOf(l.apps[n])
+}
+
+// syncOf returns the command that syncs an app with its repository.
+func syncOf(a api.App) ([]string, error) {
+	if a.Repository == "" {
+		return nil, fmt.Errorf("%s is uploaded from its directory: run nuon sync there", a.Name)
+	}
+	return []string{"sync", "--app", a.Name, "--no-wait"}, nil
 }

@@ -35,7 +35,7 @@ func (l *List) Load(ctx context.Context, client *apiclient.Client) (func(), erro
 
 // Page returns the installs, one in each row.
 func (l *List) Page(time.Time) page.Page {
-	p := page.Page{Title: "installs", Command: "nuon installs list"}
+	p := page.Page{Title: "installs", Command: "nuon installs list", Marks: true}
 	if l.app != "" {
 		p.Title += " of " + l.app
 		p.Command += " --app " + l.app

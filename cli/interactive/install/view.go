@@ -9,7 +9,6 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/installs"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
 	"github.com/nuon-toolkit/nuon/cli/workflows"
-	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // Page returns everything about the install.
@@ -64,7 +63,7 @@ func (s *Screen) history() page.Section {
 			Cells: []page.Text{page.T(fmt.Sprintf("%s %d", w.Kind, w.Number)), page.Status(string(w.Status)),
 				page.T(console.Release(w.Release, w.Commit)), page.Age(moved(w)), page.T(w.RequestedBy),
 				{Text: workflows.Reason(w), Ink: page.Faint}}}
-		if w.Release > 0 && w.Release < s.install.Release && w.Status == api.WorkflowStatusSucceeded {
+		if s.earlier(w) {
 			r.Command = fmt.Sprintf("nuon installs rollback %s --to %d", s.full(), w.Release)
 			r.Detail = append(r.Detail, "To return to this release: "+r.Command)
 		}

@@ -37,11 +37,20 @@ func (p *Pane) drawLine(b *strings.Builder, t *screen.Theme, now Clock, n int) {
 		return
 	case aRow:
 		chosen := len(p.rows) > 0 && p.rows[p.cursor] == n
+		row := p.page.Sections[l.section].Rows.Row(l.n)
 		mark, below := screen.Cell{Text: "  "}, screen.Style("")
-		if chosen {
+		marked := len(p.marks) > 0 && p.marks[row.ID]
+		switch {
+		case chosen && marked:
+			mark, below = screen.Cell{Text: "▌✓", Style: t.Accent}, t.Selected
+		case chosen:
 			mark, below = screen.Cell{Text: "▌ ", Style: t.Accent}, t.Selected
+		case marked:
+			mark = screen.Cell{Text: " ✓", Style: t.Accent}
+		case len(p.sought) > 0 && row.matches(p.sought):
+			mark = screen.Cell{Text: "• ", Style: t.Accent}
 		}
-		for i, c := range p.page.Sections[l.section].Rows.Row(l.n).Cells {
+		for i, c := range row.Cells {
 			s = p.cell(s, l.section, i, c.show(now), c.Ink.style(t))
 		}
 		if chosen {

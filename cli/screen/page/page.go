@@ -184,6 +184,7 @@ type Page struct {
 	Select   string // the ID of the row that is selected until a person selects another one
 	Follow   bool   // the last row stays selected when rows are added
 	Live     bool   // texts other than ages depend on the time
+	Marks    bool   // rows can be marked, so that an action applies to several of them
 }
 
 // Action is something that a key does on a screen, by running a command.
@@ -194,10 +195,15 @@ type Action struct {
 	Command func(r Row) ([]string, error)
 	// Question returns what a person must confirm; nil if the action needs no confirmation.
 	Question func(r Row) string
-	Reason   bool   // a person must type a reason, which becomes --reason
-	Then     string // what to open afterwards, as a line of the palette
+	// Several returns what a person must confirm if rows are marked, with their number: the command
+	// then runs for each of them. It is nil if the action is about the selected row only.
+	Several func(rows []Row) string
+	Reason  bool   // a person must type a reason, which becomes --reason
+	Then    string // what to open afterwards, as a line of the palette
 	// Open returns the line to open instead of running a command; nil for an action with a command.
 	Open func(r Row) string
+	// OpenAll is Open for the marked rows, or for the selected one if none is marked.
+	OpenAll func(rows []Row) string
 	// Save returns the name and the content of a file to write instead; nil for an action with a
 	// command.
 	Save func() (file string, content []byte)

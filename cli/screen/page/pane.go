@@ -33,11 +33,15 @@ type line struct {
 type Pane struct {
 	page   Page
 	filter []string // words in lower case
+	sought []string // words in lower case whose rows Next goes to
 
 	facts  []screen.Strip
 	lines  []line
 	rows   []int   // the lines that are rows
 	widths [][]int // of the columns of each section; 0 for a column that is left out
+
+	marks  map[string]bool // the IDs of marked rows
+	marked int             // how many of rows are marked
 
 	cursor, top   int // the selected one of rows, and the first visible line
 	width, height int
@@ -77,9 +81,10 @@ func (p *Pane) find(id string) {
 	}
 }
 
-// Filter shows only the rows that contain all words of a text.
+// Filter shows only the rows that contain all words of a text, and ends a search.
 func (p *Pane) Filter(text string, at Clock, t *screen.Theme) {
 	was, _ := p.Selected()
+	p.sought = nil
 	p.filter = strings.Fields(strings.ToLower(text))
 	p.lay(at, t)
 	p.cursor = 0
@@ -91,6 +96,33 @@ func (p *Pane) Filter(text string, at Clock, t *screen.Theme) {
 
 // Filtered returns the words of the filter.
 func (p *Pane) Filtered() string { return strings.Join(p.filter, " ") }
+
+// Next selects the next row that contains the words of the filter, or with a negative by the
+// previous one, and shows all rows around it. It continues from the other end. It reports whether
+// words are searched for.
+func (p *Pane) Next(by int, at Clock, t *screen.Theme) bool {
+	if words := p.filter; len(words) > 0 {
+		p.Filter("", at, t)
+		p.sought = words
+	}
+	if len(p.sought) == 0 {
+		return false
+	}
+	for i := 1; i <= len(p.rows); i++ {
+		n := (p.cursor + by*i + len(p.rows)*2) % len(p.rows)
+		if p.row(n).matches(p.sought) {
+			p.choose(n)
+			break
+		}
+	}
+	return true
+}
+
+// Sought returns the words that Next searches for, after it was called.
+func (p *Pane) Sought() string { return strings.Join(p.sought, " ") }
+
+// EndSearch forgets the words that Next searches for.
+func (p *Pane) EndSearch() { p.sought = nil }
 
 // Resize changes the size of the window.
 func (p *Pane) Resize(width, height int, at Clock, t *screen.Theme) {
@@ -141,6 +173,7 @@ func (p *Pane) lay(at Clock, t *screen.Theme) {
 		}
 	}
 	p.cursor = min(p.cursor, max(len(p.rows)-1, 0))
+	p.countMarks()
 }
 
 // matching returns the numbers of the rows that the filter shows.

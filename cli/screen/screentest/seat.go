@@ -169,6 +169,9 @@ func (s *Seat) Wait(until func() bool, without string) {
 		if until() {
 			return nil
 		}
+		if s.t.Failed() {
+			s.t.FailNow() // something that the program needs has failed, such as a fake control plane
+		}
 		return fmt.Errorf("%s on\n%s", without, s.Seen())
 	})
 }

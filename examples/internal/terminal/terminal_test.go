@@ -63,6 +63,16 @@ func TestScreens(t *testing.T) {
 	s.Keys(":installs\r")
 	s.Sees("› installs")
 	s.Sees("current")
+	s.Keys(" ")
+	s.Sees("1 marked")
+	s.Keys("a")
+	s.Sees("No plans are waiting for approval.")
+	s.Keys("\x1b")
+	s.Sees("1 marked")
+	s.Keys("d")
+	s.Sees("Deploy everything that is behind on 1 install: shop/acme?")
+	s.Keys("n")
+	s.Sees("canceled")
 	s.Keys("\r")
 	s.Sees("components")
 	s.Sees(`"first"`)
@@ -71,6 +81,11 @@ func TestScreens(t *testing.T) {
 	s.Sees("✓ apply    web")
 	s.Keys("L")
 	s.Sees("Apply complete!")
+	s.Keys("/complete\r")
+	s.Sees("1 of 1")
+	s.Keys("n")
+	s.Sees("/ complete")
+	s.Sees("terraform_data.page: Creation complete")
 	for _, c := range []struct{ line, title, want string }{
 		{"workflows", "› workflows", "provision 1"}, {"apps", "› apps", "complete"}, {"app shop", "› shop", "releases"},
 		{"runners", "› runners", "customer"}, {"runner customer", "› runner customer", "shop/acme"},
