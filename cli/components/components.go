@@ -33,6 +33,14 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		Row: func(k api.Component) []string {
 			return []string{k.Name, k.Kind, newest(k), strings.Join(k.DependsOn, " "), k.Problem}
 		},
+		Rows: func(all []api.Component) [][]string {
+			var rows [][]string
+			for _, n := range Tree(all) {
+				rows = append(rows, []string{n.Prefix + n.Name, n.Kind, newest(n.Component), strings.Join(n.DependsOn, " "),
+					n.Problem})
+			}
+			return rows
+		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Component, string, error) {
 			l, err := apiclient.Decode[api.ComponentList](client.ListComponents(ctx, at.Args[0]))
 			if kind == "" {
@@ -52,6 +60,9 @@ func newList(e *cmdenv.Env) *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List the components of an app with their newest builds",
 		Args:    cobra.ExactArgs(1),
+		Long: `List the components of an app with their newest builds.
+
+On a terminal, the components are a tree: each is below the one of its dependencies that is deployed last.`,
 		Example: `  nuon components list hello
   nuon components list hello -o name`,
 		ValidArgsFunction: complete.Args(e, complete.Apps),

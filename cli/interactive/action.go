@@ -97,7 +97,7 @@ func (m *model) actOnEach(a page.Action, rows []page.Row) tea.Cmd {
 	return m.prompt(a)
 }
 
-// prompt asks what an action needs to know, or runs it.
+// prompt opens the question of an action, or runs an action that has none.
 func (m *model) prompt(a page.Action) tea.Cmd {
 	switch {
 	case m.running != "":

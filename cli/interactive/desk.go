@@ -221,6 +221,7 @@ func (d *desk) save(file string, content []byte) tea.Cmd {
 // sources are where the names come from that the palette completes.
 var sources = map[string]complete.Source{
 	"install": complete.Installs, "installs": complete.Apps, "app": complete.Apps, "runner": complete.Runners,
+	"states":   complete.Installs,
 	"workflow": complete.Workflows, "workflows": complete.Installs, "review": complete.Installs,
 }
 

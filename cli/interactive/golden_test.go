@@ -23,6 +23,7 @@ var scenes = map[string]func(s *stage){
 	"home":     func(*stage) {},
 	"installs": func(s *stage) { s.visit("installs") },
 	"filter":   func(s *stage) { s.visit("installs").press("/").write("tier=gold") },
+	"states":   func(s *stage) { s.visit("states hello/acme db") },
 	"marked":   func(s *stage) { s.visit("installs").press(" ", " ", "d") },
 	"search": func(s *stage) {
 		s.log = logLines(200)

@@ -34,6 +34,7 @@ func TestGoes(t *testing.T) {
 		"installs": "globex", "installs hello stalled": "installs of hello, stalled", "apps": "git.example",
 		"app hello": "Serve another page", "runners": "paris", "runner berlin": "Mon-Fri 8-18", "audit": "approval.respond",
 		"explain install hello/acme": "main moved", "workflows": "succeeded", "workflow wfl_1": "the quota",
+		"states hello/acme db": "contested", "states": "name the install and the component",
 		"nowhere": `there is no screen "nowhere"`, "install": "needs you", "explain": "name what to explain",
 	} {
 		s.visit(line)
@@ -114,8 +115,9 @@ func TestActions(t *testing.T) {
 			[]string{"nuon deploy hello/acme db --redeploy"}, "done"},
 		"redeploy, no component": {func(s *stage) { s.visit("install hello/acme").press("j", "j", "D") }, nil,
 			"select a component to redeploy"},
-		"roll back": {func(s *stage) { s.visit("install hello/acme").press("tab", "j", "u").write("too slow").press("enter") },
-			[]string{"nuon installs rollback hello/acme --to 5 --reason 'too slow'"}, "done"},
+		"roll back": {func(s *stage) {
+			s.visit("install hello/acme").press("tab", "j", "u").write("too slow").press("enter")
+		}, []string{"nuon installs rollback hello/acme --to 5 --reason 'too slow'"}, "done"},
 		"roll back, no earlier release": {func(s *stage) { s.visit("install hello/acme").press("tab", "u") }, nil,
 			"select a workflow of the history that deployed an earlier release"},
 		"sync": {func(s *stage) { s.visit("app hello").press("s", "y") },
@@ -138,6 +140,13 @@ func TestActions(t *testing.T) {
 			[]string{"review hello/acme hello/globex hello/initech"}, "loading the plans"},
 		"review one": {func(s *stage) { s.visit("installs").press("G", "a") },
 			[]string{"review hello/initech"}, "loading the plans"},
+		"restore a state": {func(s *stage) {
+			s.visit("states hello/acme db").press("j", "t").write("db is lost").press("enter")
+		}, []string{"nuon state restore hello/acme db 2 --reason 'db is lost'"}, "done"},
+		"dismiss a state": {func(s *stage) { s.visit("states hello/acme db").press("x").write("old").press("enter") },
+			[]string{"nuon state dismiss hello/acme db 3 --reason old"}, "done"},
+		"dismiss, not contested": {func(s *stage) { s.visit("states hello/acme db").press("G", "x") }, nil,
+			"only a contested or withheld version can be dismissed"},
 		"offline": {func(s *stage) { s.top().lost, s.top().why = s.now, errors.New("gone"); s.press("t") }, nil,
 			"control plane unreachable"},
 	} {

@@ -45,6 +45,11 @@ func contentOf(line []string, o Options) (Content, error) {
 			return nil, fmt.Errorf("name what to explain: explain KIND NAME, such as explain install acme")
 		}
 		return cause.New(line[1], line[2]), nil
+	case "states":
+		if len(line) != 3 {
+			return nil, fmt.Errorf("name the install and the component: states INSTALL COMPONENT")
+		}
+		return install.NewStates(line[1], line[2]), nil
 	case "install", "workflow", "app", "runner", "logs":
 		if name == "" {
 			return nil, fmt.Errorf("name the %s: %[1]s NAME", word)

@@ -31,6 +31,7 @@ var lines = []complete.Name{
 	{Name: "review", About: "review waiting plans, also of one INSTALL"},
 	{Name: "installs", About: "all installs, or those of an APP"},
 	{Name: "install", About: "an INSTALL"},
+	{Name: "states", About: "Terraform state versions: INSTALL COMPONENT"},
 	{Name: "workflows", About: "the newest workflows, or those of an INSTALL"},
 	{Name: "workflow", About: "a WORKFLOW, or latest:INSTALL"},
 	{Name: "logs", About: "the log of a WORKFLOW, BUILD, STEP, RUNNER or JOB"},

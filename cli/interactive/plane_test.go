@@ -118,6 +118,10 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		list([]api.Build{components()[0].Build, components()[1].Build})
 	case path == "installs":
 		list(p.installs)
+	case strings.HasSuffix(path, "/components/db/states"):
+		list(stateVersions())
+	case strings.HasSuffix(path, "/states"):
+		list([]api.ComponentState{{Component: "db", Newest: stateVersions()[0], Contested: stateVersions()[:1]}})
 	case kind == "installs":
 		n := slices.IndexFunc(p.installs, func(i api.InstallSummary) bool {
 			return slices.Contains([]string{i.ID, i.Name, i.App + "/" + i.Name}, rest)
@@ -126,9 +130,9 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "break-glass":
 		list([]api.BreakGlassRequest{})
 	case path == "approvals":
-		list([]api.Approval{{ID: "apr_1", App: "hello", Install: "acme", InstallID: "ins_1", Component: "web",
-			Workflow: "wfl_1", Kind: api.ApprovalKindPlan, Status: api.ApprovalStatusWaiting,
-			CreatedAt: before(time.Minute), Because: "artifact changed", Totals: json.RawMessage(`{"update":2}`)}})
+		list([]api.Approval{question()})
+	case kind == "approvals":
+		answer(question())
 	case path == "workflows":
 		list([]api.Workflow{p.workflow, ended()})
 	case strings.HasSuffix(path, "/events"):
@@ -159,6 +163,25 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.t.Errorf("the fake control plane has no route for %s %s", r.Method, r.URL.Path)
 		w.WriteHeader(http.StatusNotFound)
 		answer(api.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "there is no " + path})
+	}
+}
+
+// question is a plan that waits for an approval.
+func question() api.Approval {
+	return api.Approval{ID: "apr_1", App: "hello", Install: "acme", InstallID: "ins_1", Component: "web",
+		Workflow: "wfl_1", Kind: api.ApprovalKindPlan, Status: api.ApprovalStatusWaiting,
+		CreatedAt: before(time.Minute), Because: "artifact changed", Totals: json.RawMessage(`{"update":2}`)}
+}
+
+// stateVersions are the versions of a state; two attempts wrote the newest ones.
+func stateVersions() []api.StateVersion {
+	version := func(n int, status api.StateVersionStatus, age time.Duration, workflow, reason string) api.StateVersion {
+		return api.StateVersion{Version: n, Status: status, Serial: int64(10 + n), Digest: fmt.Sprintf("sha256:%064d", n),
+			Job: "job_2", Attempt: 1, Bytes: 2048, Workflow: workflow, Reason: reason, CreatedAt: before(age)}
+	}
+	return []api.StateVersion{
+		version(3, api.Contested, 2*time.Minute, "wfl_1", "attempt 1 wrote it after attempt 2 had started"),
+		version(2, api.Kept, 3*time.Hour, "wfl_2", ""), version(1, api.Kept, 50*time.Hour, "wfl_2", ""),
 	}
 }
 

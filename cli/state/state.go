@@ -40,7 +40,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 				version, serial, at = strconv.Itoa(s.Newest.Version),
 					strconv.FormatInt(s.Newest.Serial, 10), localTime(s.Newest.CreatedAt)
 			}
-			return []string{s.Component, version, serial, at, lock(s.Lock), contested(s.Contested)}
+			return []string{s.Component, version, serial, at, Lock(s.Lock), Contested(s.Contested)}
 		},
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.ComponentState, string, error) {
 			l, err := apiclient.Decode[api.ComponentStateList](client.ListStates(ctx, at.Args[0]))
@@ -59,8 +59,8 @@ func newList(e *cmdenv.Env) *cobra.Command {
 
 func localTime(at time.Time) string { return at.Local().Format(time.DateTime) }
 
-// lock describes the present or last holder of a lock.
-func lock(l api.HeldLock) string {
+// Lock describes the present or last holder of a lock.
+func Lock(l api.HeldLock) string {
 	switch {
 	case l.ID == "":
 		return "-"
@@ -70,7 +70,8 @@ func lock(l api.HeldLock) string {
 	return fmt.Sprintf("left by attempt %d of job %s", l.Attempt, l.Job)
 }
 
-func contested(versions []api.StateVersion) string {
+// Contested describes the versions that a person must decide about.
+func Contested(versions []api.StateVersion) string {
 	numbers := make([]string, 0, len(versions))
 	for _, v := range slices.Backward(versions) {
 		number := strconv.Itoa(v.Version)

@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/apps"
 	"github.com/nuon-toolkit/nuon/cli/builds"
+	"github.com/nuon-toolkit/nuon/cli/components"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/releases"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
@@ -56,17 +57,17 @@ func (s *Screen) Page(time.Time) page.Page {
 	return p
 }
 
-// componentRows returns the components with what they depend on.
+// componentRows returns the components as a tree, each below the dependency that is deployed last.
 func (s *Screen) componentRows() page.Section {
 	var rows page.List
-	for _, c := range s.components {
+	for _, c := range components.Tree(s.components) {
 		text, ink := builds.Reason(c.Build), page.Faint
 		if c.Problem != "" {
 			text, ink = c.Problem, page.Bad
 		}
 		r := page.Row{ID: c.ID, Copy: c.ID, Detail: []string{text},
 			Command: fmt.Sprintf("nuon builds list --app %s --component %s", s.name, c.Name),
-			Cells: []page.Text{page.T(c.Name), page.T(c.Kind), page.T(strings.Join(c.DependsOn, ", ")),
+			Cells: []page.Text{page.T(c.Prefix + c.Name), page.T(c.Kind), page.T(strings.Join(c.DependsOn, ", ")),
 				page.Status(string(c.Build.Status)), {Text: text, Ink: ink}}}
 		if c.Build.Job != "" {
 			r.Open = "logs " + c.Build.ID

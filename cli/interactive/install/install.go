@@ -19,13 +19,15 @@ type Screen struct {
 	name      string // as the user gave it
 	install   api.Install
 	workflows []api.Workflow
+	states    []api.ComponentState
 	approvals map[string]string // the IDs of the approvals that wait, by component
 }
 
 // New returns the screen of an install, by its name, APP/NAME or id.
 func New(name string) *Screen { return &Screen{name: name} }
 
-// Load fetches the install, its newest workflows, and its approvals if some wait.
+// Load fetches the install, its newest workflows, the newest versions of its Terraform states, and
+// its approvals if some wait.
 func (s *Screen) Load(ctx context.Context, client *apiclient.Client) (func(), error) {
 	i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, s.name))
 	if err != nil {
@@ -33,6 +35,10 @@ func (s *Screen) Load(ctx context.Context, client *apiclient.Client) (func(), er
 	}
 	w, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx,
 		&api.ListWorkflowsParams{Install: i.ID, Limit: history}))
+	if err != nil {
+		return nil, err
+	}
+	states, err := apiclient.Decode[api.ComponentStateList](client.ListStates(ctx, i.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +53,7 @@ func (s *Screen) Load(ctx context.Context, client *apiclient.Client) (func(), er
 			approvals[review.Subject(a)] = a.ID
 		}
 	}
-	return func() { s.install, s.workflows, s.approvals = i, w.Items, approvals }, nil
+	return func() { s.install, s.workflows, s.states, s.approvals = i, w.Items, states.Items, approvals }, nil
 }
 
 // full returns the name of the install for commands.

@@ -23,7 +23,7 @@ func (s *Screen) Page(now time.Time) page.Page {
 	for _, f := range installs.Facts(i) {
 		p.Facts = append(p.Facts, page.Fact{Text: strings.TrimSpace(f)})
 	}
-	p.Sections = []page.Section{s.components(), s.history(), s.related(), s.outputs(), s.inputs()}
+	p.Sections = []page.Section{s.components(), s.history(), s.stateRows(), s.related(), s.outputs(), s.inputs()}
 	return p
 }
 

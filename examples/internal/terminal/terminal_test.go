@@ -81,13 +81,14 @@ func TestScreens(t *testing.T) {
 	s.Sees("✓ apply    web")
 	s.Keys("L")
 	s.Sees("Apply complete!")
-	s.Keys("/complete\r")
-	s.Sees("1 of 1")
+	s.Keys("/creation complete\r")
+	s.Sees("1 of 1 ")
 	s.Keys("n")
-	s.Sees("/ complete")
-	s.Sees("terraform_data.page: Creation complete")
+	s.Sees("/ creation complete")
+	s.Sees("Apply complete!")
 	for _, c := range []struct{ line, title, want string }{
 		{"workflows", "› workflows", "provision 1"}, {"apps", "› apps", "complete"}, {"app shop", "› shop", "releases"},
+		{"states shop/acme web", "› state of web on shop/acme", "kept"}, {"app shop", "› shop", "DEPENDS ON"},
 		{"runners", "› runners", "customer"}, {"runner customer", "› runner customer", "shop/acme"},
 		{"audit", "› audit", "install.create"}, {"explain install acme", "› why install acme", "RECORD"},
 	} {
