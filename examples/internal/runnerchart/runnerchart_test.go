@@ -34,6 +34,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
 	"github.com/nuon-toolkit/nuon/runnerd/helmsdk"
+	"github.com/nuon-toolkit/nuon/runnerd/policy"
 )
 
 // directory is the chart.
@@ -69,8 +70,14 @@ func everything() map[string]any {
 			"clusterRules": []any{map[string]any{"apiGroups": []any{""}, "resources": []any{"namespaces"},
 				"verbs": []any{"get", "create"}}},
 			"clusterRoles": []any{"view"},
-			"executor":     true,
 		},
+		"executor": map[string]any{"enabled": true, "nodeSelector": map[string]any{"kubernetes.io/os": "linux"},
+			"serviceAccounts": map[string]any{
+				"plan": map[string]any{"clusterRoles": []any{"view"}},
+				"apply": map[string]any{"annotations": map[string]any{
+					"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/apply"}},
+				"debug_command": map[string]any{},
+			}},
 		"nodeSelector":   map[string]any{"kubernetes.io/os": "linux"},
 		"tolerations":    []any{map[string]any{"operator": "Exists"}},
 		"podAnnotations": map[string]any{"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"},
@@ -161,7 +168,7 @@ func TestRightsOfTheRunner(t *testing.T) {
 
 // TestRightsOfTheExecutor checks that the runner gets the rights that docs/executors.md lists if it runs jobs as pods.
 func TestRightsOfTheExecutor(t *testing.T) {
-	objects, err := render(t, "runners", values(map[string]any{"rbac": map[string]any{"executor": true}}))
+	objects, err := render(t, "runners", values(map[string]any{"executor": map[string]any{"enabled": true}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,15 +194,48 @@ func TestRightsOfTheExecutor(t *testing.T) {
 	}
 }
 
+// TestAccountsOfJobs checks that the runner file that the chart writes names the accounts and the claim that it makes.
+func TestAccountsOfJobs(t *testing.T) {
+	objects, err := render(t, "runners", everything())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := objectOf[corev1.ConfigMap](t, objects, "ConfigMap").Data["runner.toml"]
+	file, err := policy.Parse("runner.toml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string][]string{}
+	for _, object := range objects {
+		names[object.GetKind()] = append(names[object.GetKind()], object.GetName())
+	}
+	if file.Executor.Kind != policy.ExecutorKubernetes || len(file.Jobs) != 2 ||
+		!slices.Contains(names["PersistentVolumeClaim"], file.Executor.Claim) {
+		t.Errorf("the runner file is %+v, and the claims are %v", file, names["PersistentVolumeClaim"])
+	}
+	accounts := slices.Sorted(maps.Values(file.Executor.ServiceAccounts))
+	made := slices.DeleteFunc(names["ServiceAccount"], func(name string) bool { return name == "acme-nuon-runner" })
+	if diff := cmp.Diff(made, accounts); diff != "" || len(accounts) != 3 {
+		t.Errorf("the accounts of the chart and of the runner file (-chart +file):\n%s", diff)
+	}
+	if !slices.Contains(names["ClusterRoleBinding"], "runners-acme-nuon-runner-plan-view") {
+		t.Errorf("the account of plans is not bound: %v", names["ClusterRoleBinding"])
+	}
+}
+
 func TestValuesThatAreRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		change map[string]any
 		want   string
 	}{
-		"no address":         {map[string]any{"url": ""}, "url"},
-		"an address's path":  {map[string]any{"url": "https://runners.example.com/runner"}, "url"},
-		"no image":           {map[string]any{"image": map[string]any{}}, "repository"},
-		"no token":           {map[string]any{"registration": map[string]any{"existingSecret": ""}}, "nuon runners create"},
+		"no address":        {map[string]any{"url": ""}, "url"},
+		"an address's path": {map[string]any{"url": "https://runners.example.com/runner"}, "url"},
+		"no image":          {map[string]any{"image": map[string]any{}}, "repository"},
+		"no token":          {map[string]any{"registration": map[string]any{"existingSecret": ""}}, "nuon runners create"},
+		"two executors": {map[string]any{"runnerFile": "[executor]\nkind = \"process\"\n",
+			"executor": map[string]any{"enabled": true}}, "keep one of them"},
+		"an unknown job": {map[string]any{"executor": map[string]any{"serviceAccounts": map[string]any{
+			"deploy": map[string]any{}}}}, "debug_command"},
 		"a misspelled value": {map[string]any{"runnerfile": "enabled = false"}, "runnerfile"},
 	} {
 		t.Run(name, func(t *testing.T) {

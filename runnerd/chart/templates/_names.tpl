@@ -18,6 +18,44 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{- /* The name of the account of a kind of job. */}}
+{{- define "runner.account" -}}
+{{ include "runner.name" (index . 0) }}-{{ index . 1 | replace "_" "-" }}
+{{- end -}}
+
+{{- define "runner.claim" -}}
+{{ .Values.persistence.existingClaim | default (include "runner.name" .) }}
+{{- end -}}
+
+{{- /* The runner file, with [executor]. */}}
+{{- define "runner.file" -}}
+{{ .Values.runnerFile }}
+{{- if .Values.executor.enabled }}
+{{- if regexMatch "(?m)^\\s*\\[\\s*executor\\s*\\]" .Values.runnerFile }}
+{{- fail "runnerFile has [executor], and executor.enabled adds it; keep one of them" }}
+{{- end }}
+
+[executor]
+kind = "kubernetes"
+claim = {{ include "runner.claim" . | quote }}
+claim_path = "runner"
+{{- with .Values.executor.nodeSelector }}
+
+[executor.node_selector]
+{{- range $label, $value := . }}
+{{ $label | quote }} = {{ $value | quote }}
+{{- end }}
+{{- end }}
+{{- with .Values.executor.serviceAccounts }}
+
+[executor.service_accounts]
+{{- range $kind, $account := . }}
+{{ $kind }} = {{ include "runner.account" (list $ $kind) | quote }}
+{{- end }}
+{{- end }}
+{{ end -}}
+{{- end -}}
+
 {{- define "runner.image" -}}
 {{- with .Values.image -}}
 {{- if .digest -}}
