@@ -16,8 +16,8 @@ func newConfirmEnded() *cobra.Command {
 	var dir, reason string
 	command := &cobra.Command{
 		Use:   "confirm-ended JOB/ATTEMPT",
-		Short: "Confirm that nothing runs of a job whose pod is gone",
-		Long: `Confirm that nothing runs of a job whose pod was removed without a report of its node. Until then the runner
+		Short: "Confirm that nothing runs of a job whose pod or node is lost",
+		Long: `Confirm that nothing runs of a job whose node does not report how its pod ended. Until then the runner
 reports nothing about the job, because its pod may still run on a node that lost its connection, and a second attempt
 would work at the same time. Make sure that the node is off, or that no process of the job is left on it.`,
 		Args: cobra.ExactArgs(1),

@@ -61,7 +61,10 @@ func (p *Pod) Changes() <-chan struct{} {
 // note records which pod it is, and where it runs: what is needed when it is gone.
 func (p *Pod) note(pod *corev1.Pod) error {
 	now := p.seen
-	now.Created, now.Name, now.UID, now.Unproven = true, pod.Name, string(pod.UID), ""
+	now.Created, now.Name, now.UID = true, pod.Name, string(pod.UID)
+	if isReady(pod) {
+		now.Unproven = ""
+	}
 	if pod.Spec.NodeName != "" {
 		now.Node = pod.Spec.NodeName
 	}
@@ -318,12 +321,21 @@ func (p *Pod) withoutNode(ctx context.Context) (bool, error) {
 		return p.end(spool.PodEnd{Proof: spool.ProofNode, Message: "its node " + p.seen.Node + " is out of service"})
 	case err != nil && !apierrors.IsForbidden(err):
 		return true, fmt.Errorf("read the node %s: %w", p.seen.Node, err)
-	}
-	if p.watched.pod(p.seen.UID) != nil {
-		return true, nil // the kubelet can still report
+	case p.watched.pod(p.seen.UID) == nil:
+	case err != nil || reports(node):
+		return true, nil // the kubelet can still report how it ends
+	default:
+		return p.unproven(fmt.Sprintf("the node %s of the pod %s does not report", p.seen.Node, p.seen.Name))
 	}
 	return p.unproven(fmt.Sprintf("the pod %s was removed, and the node %s has not reported that its container has "+
 		"terminated", p.seen.Name, p.seen.Node))
+}
+
+// reports reports whether the kubelet of a node is heard.
+func reports(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // unproven records that nobody can tell whether the job process runs, once, and what a person can do.

@@ -244,14 +244,23 @@ func TestEndOfAPod(t *testing.T) {
 		"removed by force, and a person confirms it": {func(t *testing.T, p *place, _ string, pod *corev1.Pod) {
 			p.vanish(t, pod)
 			p.awaitUnknown(t)
-			if err := (spool.Attempt{Dir: filepath.Join(p.dir, "spool", "job_1.1")}).ConfirmEnded(time.Now()); err != nil {
-				t.Fatal(err)
-			}
+			p.confirm(t)
 		}, "lost", "the runner's owner confirmed"},
+		"its node does not report, and a person confirms it": {func(t *testing.T, p *place, _ string, pod *corev1.Pod) {
+			p.loseNode(t, pod)
+			p.awaitUnknown(t)
+			p.confirm(t)
+		}, "lost", "the runner's owner confirmed"},
+		"its node does not report, and comes back": {func(t *testing.T, p *place, _ string, pod *corev1.Pod) {
+			p.loseNode(t, pod)
+			p.awaitUnknown(t)
+			p.report(t, pod, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+			testtime.Until(t, "it runs again", func() bool { return p.status(t) == "running" })
+			p.report(t, pod, terminated("Error", 2))
+		}, "lost", "Error (exit code 2)"},
 		"its node is removed": {func(t *testing.T, p *place, node string, pod *corev1.Pod) {
-			p.update(t, pod, true, func(now *corev1.Pod) {
-				now.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
-			})
+			p.loseNode(t, pod)
+			p.awaitUnknown(t)
 			if err := p.CoreV1().Nodes().Delete(t.Context(), node, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
@@ -274,12 +283,28 @@ func TestEndOfAPod(t *testing.T) {
 	}
 }
 
+// loseNode reports what the node controller reports when it does not hear the kubelet.
+func (p *place) loseNode(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	p.update(t, pod, true, func(now *corev1.Pod) {
+		now.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+	})
+}
+
+// confirm confirms that nothing of the only attempt runs, as runnerd confirm-ended does.
+func (p *place) confirm(t *testing.T) {
+	t.Helper()
+	if err := (spool.Attempt{Dir: filepath.Join(p.dir, "spool", "job_1.1")}).ConfirmEnded(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // awaitUnknown waits until the runner does not know whether the job process runs, and checks that it says so and
 // reports nothing.
 func (p *place) awaitUnknown(t *testing.T) {
 	t.Helper()
 	testtime.Until(t, "it is unknown whether the job runs", func() bool {
-		return strings.Contains(p.status(t), "unknown: its pod was removed")
+		return strings.Contains(p.status(t), "unknown; see its log")
 	})
 }
 

@@ -137,7 +137,7 @@ func statusOf(dir spool.Attempt) (AttemptStatus, error) {
 		status.Status = "being ended (" + ending.Reason + ")"
 	}
 	if pod, found, err := dir.Pod(); err == nil && found && seen.Alive && pod.Unproven != "" {
-		status.Status = "unknown: its pod was removed without a report"
+		status.Status = "unknown; see its log"
 	}
 	if spec, found, err := dir.Spec(); err == nil && found {
 		status.Install = policy.InstallOf(spec)
