@@ -166,7 +166,7 @@ from components c where c.org_id = $2 and c.kind = 'container_image'
 on conflict (org_id, kind, id) do nothing
 `
 
-// AddDueRefreshes makes a refresh of the images of every app due that has images and no time for it.
+// AddDueRefreshes adds a due item for a refresh of the images to each app that has images and no such item.
 func (q *Queries) AddDueRefreshes(ctx context.Context, inSeconds float64, orgID string) error {
 	_, err := q.db.Exec(ctx, addDueRefreshes, inSeconds, orgID)
 	return err
@@ -244,7 +244,7 @@ select distinct c.app_id from builds b join components c on c.org_id = b.org_id 
 where b.org_id = $1 and b.status = 'queued' and b.job_id is null order by c.app_id
 `
 
-// Apps of which a build waits for a runner to be there at all.
+// AppsWithBuildsWithoutJob returns the apps with a build that waits for any build runner to exist.
 func (q *Queries) AppsWithBuildsWithoutJob(ctx context.Context, orgID string) ([]string, error) {
 	rows, err := q.db.Query(ctx, appsWithBuildsWithoutJob, orgID)
 	if err != nil {
@@ -306,7 +306,7 @@ select org_id, id, component_id, input_id, number, status, repository, commit, s
 order by (status <> 'failed') desc, number desc limit 1
 `
 
-// The build that counts for an input: the one under way or succeeded, else the newest that failed.
+// BuildOfInput returns the build that counts for an input: the open or succeeded one, else the newest failed one.
 func (q *Queries) BuildOfInput(ctx context.Context, orgID string, inputID string) (Build, error) {
 	row := q.db.QueryRow(ctx, buildOfInput, orgID, inputID)
 	var i Build
@@ -342,8 +342,8 @@ order by coalesce(r.last_seen > now() - make_interval(secs => $2::float8), false
 limit 1
 `
 
-// The org's build runner with the least to do for its capacity, of those that are there if any is: one that never registered, or is gone,
-// must not get every build for ever.
+// BuildRunner returns the org's build runner with the fewest jobs for its capacity, if possible one that is online:
+// one that never registered, or is offline, must not get every build.
 func (q *Queries) BuildRunner(ctx context.Context, orgID string, onlineSeconds float64) (Runner, error) {
 	row := q.db.QueryRow(ctx, buildRunner, orgID, onlineSeconds)
 	var i Runner
@@ -383,8 +383,8 @@ type BuildToResolveLikeRow struct {
 	ModulesTool string
 }
 
-// BuildToResolveLike is the build whose modules a new input of a component starts from: the newest with any, of the current input if that
-// has one.
+// BuildToResolveLike returns the build whose modules a new input of a component starts from: the newest with modules,
+// of the current input if that has one.
 func (q *Queries) BuildToResolveLike(ctx context.Context, orgID string, componentID string, inputID string) (BuildToResolveLikeRow, error) {
 	row := q.db.QueryRow(ctx, buildToResolveLike, orgID, componentID, inputID)
 	var i BuildToResolveLikeRow
@@ -441,7 +441,7 @@ update component_inputs set chosen_at = clock_timestamp() where org_id = $1 and 
 returning org_id, id, component_id, digest, recipe, resolution, base, variables, revision_id, reason, created_at, chosen_at
 `
 
-// ChooseInput makes an input count among those of the same code, if a component has one with this digest.
+// ChooseInput makes the input with a digest count among those of the same code, if the component has one.
 func (q *Queries) ChooseInput(ctx context.Context, orgID string, componentID string, digest string) (ComponentInput, error) {
 	row := q.db.QueryRow(ctx, chooseInput, orgID, componentID, digest)
 	var i ComponentInput
@@ -467,7 +467,8 @@ select org_id, id, component_id, digest, recipe, resolution, base, variables, re
 order by chosen_at desc, created_at desc, id desc limit 1
 `
 
-// ComponentInputByDigest is the newest input with a digest, with or without a resolution that it starts from.
+// ComponentInputByDigest returns the newest input with a digest, with or without a resolution that its builds start
+// from.
 func (q *Queries) ComponentInputByDigest(ctx context.Context, orgID string, componentID string, digest string) (ComponentInput, error) {
 	row := q.db.QueryRow(ctx, componentInputByDigest, orgID, componentID, digest)
 	var i ComponentInput
@@ -517,7 +518,7 @@ const componentToBuild = `-- name: ComponentToBuild :one
 select org_id, id, app_id, name, kind, present, watch_id, input_id, problem, problem_digest, created_at from components where org_id = $1 and id = $2
 `
 
-// What build reads and writes: component inputs and builds.
+// The inputs of components and their builds (package build).
 func (q *Queries) ComponentToBuild(ctx context.Context, orgID string, iD string) (Component, error) {
 	row := q.db.QueryRow(ctx, componentToBuild, orgID, iD)
 	var i Component
@@ -541,7 +542,7 @@ const credentialsForModules = `-- name: CredentialsForModules :many
 select org_id, id, name, username, sealed, repositories, modules, created_at from credentials where org_id = $1 and modules <> '{}' order by name
 `
 
-// CredentialsForModules are those that builds may use for some address.
+// CredentialsForModules returns the credentials that builds may use for some address.
 func (q *Queries) CredentialsForModules(ctx context.Context, orgID string) ([]Credential, error) {
 	rows, err := q.db.Query(ctx, credentialsForModules, orgID)
 	if err != nil {
@@ -663,7 +664,7 @@ const lastRefresh = `-- name: LastRefresh :one
 select org_id, id, app_id, status, dry_run, requested_by, error, release, created_at, ended_at from module_refreshes where org_id = $1 and app_id = $2 and not dry_run order by created_at desc, id desc limit 1
 `
 
-// LastRefresh is the newest refresh of an app that was not a dry run.
+// LastRefresh returns the newest refresh of an app that was not a dry run.
 func (q *Queries) LastRefresh(ctx context.Context, orgID string, appID string) (ModuleRefresh, error) {
 	row := q.db.QueryRow(ctx, lastRefresh, orgID, appID)
 	var i ModuleRefresh
@@ -763,7 +764,7 @@ const nextRefresh = `-- name: NextRefresh :one
 select at from due where org_id = $1 and kind = 'images' and id = $2::text
 `
 
-// NextRefresh is when the images of an app are resolved again.
+// NextRefresh returns when the images of an app are resolved again.
 func (q *Queries) NextRefresh(ctx context.Context, orgID string, appID string) (time.Time, error) {
 	row := q.db.QueryRow(ctx, nextRefresh, orgID, appID)
 	var at time.Time
@@ -783,7 +784,7 @@ type RefreshOfComponentRow struct {
 	InputID         string
 }
 
-// RefreshOfComponent is the refresh that a job of a component belongs to.
+// RefreshOfComponent returns the refresh of a job of a component.
 func (q *Queries) RefreshOfComponent(ctx context.Context, orgID string, iD string) (RefreshOfComponentRow, error) {
 	row := q.db.QueryRow(ctx, refreshOfComponent, orgID, iD)
 	var i RefreshOfComponentRow
@@ -840,7 +841,7 @@ type SetBuildSourceParams struct {
 	ID           string
 }
 
-// SetBuildSource stores where the source of an input is that was packed again.
+// SetBuildSource stores the source of an input that was packed again.
 func (q *Queries) SetBuildSource(ctx context.Context, arg SetBuildSourceParams) error {
 	_, err := q.db.Exec(ctx, setBuildSource,
 		arg.SourceDigest,

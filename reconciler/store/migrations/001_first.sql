@@ -2,8 +2,8 @@
 -- include org_id, and row-level security hides the rows of every other org (design, section 10).
 -- Life cycles are CHECK constraints here and one Go type each in the package that owns them.
 
--- What the checks of tokens are made with (package token): the newest makes them, all of them check. Whoever reads a key can make a
--- token that is looked up, and none that opens anything.
+-- The keys of the checksums of tokens (package token): the newest makes checksums, and all of them verify. A reader of a key can make a
+-- token that is looked up, but none that is valid.
 create table token_keys (
     id         int generated always as identity primary key,
     key        bytea not null check (length(key) = 32),
@@ -17,7 +17,7 @@ create table orgs (
     created_at timestamptz not null default now()
 );
 
--- due is the one table that loops over all orgs may read: ids and times, nothing else.
+-- due is the only table that loops over all orgs may read: ids and times.
 create table due (
     org_id text not null references orgs on delete cascade,
     kind   text not null check (kind in ('watch', 'attempt', 'install', 'app', 'org', 'health', 'secrets', 'images')),
@@ -27,29 +27,29 @@ create table due (
 );
 create index due_at on due (at);
 
--- The key of a request in River's queue is for what waits: one that is being answered holds up no new one, because it may have read what
--- is new now too early.
+-- Only waiting requests in River's queue have a unique key. A running one does not block a new one, because it may have read its data
+-- before the change.
 create function river_job_answered() returns trigger language plpgsql as $$ begin new.unique_key := null; return new; end $$;
 create trigger river_job_answered before update of state on river.river_job for each row
     when (new.state = 'running' and new.unique_key is not null) execute function river_job_answered();
 
--- The transaction that wrote a row last, as a number, in its column changed. Whoever keeps the oldest transaction that was open when they
--- read (ReadMark) finds what changed since (ChangedInstalls).
+-- The column changed has the number of the transaction that wrote a row last. With the oldest transaction that was open at a read
+-- (ReadMark), ChangedInstalls finds what changed since.
 create function note_change() returns trigger language plpgsql as $$ begin new.changed := pg_current_xact_id()::text::bigint; return new; end $$;
 
--- replicas are the control planes that share this database; each says that it is there. They belong to no org.
+-- replicas are the control planes that share this database, with their heartbeats. They belong to no org.
 create table replicas (
     id         text primary key,
     version    text not null,
     schema     int not null,
-    -- It has the embedded registry, which is for one replica.
+    -- Whether it has the embedded registry, which only one replica may have.
     embedded   boolean not null default false,
     started_at timestamptz not null default now(),
     seen_at    timestamptz not null default now()
 );
 
--- uptime has one row: since when a replica has been writing here without a gap, and when one did last. What happened before that, or
--- after it, no runner could tell anybody, so it counts for no lease.
+-- uptime has one row: since when replicas have written without a gap, and when one did last. Outside of that time no runner could
+-- extend a lease, so it counts for none.
 create table uptime (
     one     boolean primary key default true check (one),
     since   timestamptz not null default clock_timestamp(),
@@ -63,7 +63,7 @@ create table tokens (
     id         text not null,
     name       text not null,
     role       text not null check (role in ('viewer', 'ci', 'operator', 'approver', 'admin')),
-    -- The only app that it opens; null for all.
+    -- The only app that it is for; null for all.
     app_id     text,
     hash       bytea not null,
     created_by text not null default '',
@@ -74,7 +74,7 @@ create table tokens (
     primary key (org_id, id),
     unique (org_id, hash)
 );
--- A name is good for one token at a time.
+-- A name belongs to one valid token at a time.
 create unique index tokens_by_name on tokens (org_id, name) where revoked_at is null;
 
 create table credentials (
@@ -96,18 +96,18 @@ create table webhooks (
     org_id     text not null references orgs on delete cascade,
     id         text not null,
     sealed     jsonb not null,
-    -- The secret before the last rotation, which is accepted for a while longer.
+    -- The secret before the last rotation, and until when it is accepted.
     previous       jsonb,
     previous_until timestamptz,
     created_at timestamptz not null default now(),
     rotated_at timestamptz,
-    -- The last delivery that held the secret, and what it was answered.
+    -- The last delivery with the secret, and the response.
     last_delivery_at timestamptz,
     last_result      text not null default '',
     primary key (org_id, id)
 );
 
--- A delivery that made something be polled is remembered, so that the same one again does not.
+-- Handled deliveries, so that a repeated one triggers no poll.
 create table webhook_deliveries (
     org_id      text not null,
     webhook_id  text not null,
@@ -138,7 +138,7 @@ create table idempotency_keys (
     created_at timestamptz not null default now(),
     primary key (org_id, key)
 );
--- Answers that are too old to be given again.
+-- Responses to repeated requests that have expired.
 create index idempotency_keys_age on idempotency_keys (org_id, created_at);
 
 -- observe: what is in git -----------------------------------------------------------------------
@@ -150,13 +150,13 @@ create table watches (
     ref           text not null,
     credential_id text not null default '',
     revision_id   text,
-    -- When it was last read, and when that was last tried.
+    -- The times of the last successful read and of the last try.
     checked_at    timestamptz,
     polled_at     timestamptz,
     error         text not null default '',
-    -- The webhook that announces pushes to it, so that it is polled seldom; null while it is polled as often as any other.
+    -- The webhook that announces its pushes, so that polls are rare; null without one.
     webhook_id    text,
-    -- The last delivery of any webhook that was about it: the forge, and the forge's id of it.
+    -- The last delivery of any webhook about it: the forge, and the forge's id of the delivery.
     delivered_at   timestamptz,
     delivery_forge text not null default '',
     delivery_id    text not null default '',
@@ -165,7 +165,7 @@ create table watches (
     unique (org_id, url, ref, credential_id),
     foreign key (org_id, webhook_id) references webhooks on delete set null (webhook_id)
 );
--- The watches that a webhook announces pushes to, for its end.
+-- The watches of a webhook, for its deletion.
 create index watches_of_webhook on watches (org_id, webhook_id) where webhook_id is not null;
 
 create table revisions (
@@ -237,7 +237,7 @@ create table app_variables (
     check ((value is null) <> (sealed is null))
 );
 
--- A token for one app goes with the app.
+-- The token of an app is deleted with it.
 alter table tokens add foreign key (org_id, app_id) references apps on delete cascade;
 
 -- The sandbox is the component of kind sandbox, upstream of all others. Code that actions run from repositories is built and released
@@ -278,7 +278,7 @@ create table component_inputs (
     revision_id  text,
     reason       text not null,
     created_at   timestamptz not null default now(),
-    -- When it was made, or a refresh chose it again: the newest of the same code counts.
+    -- When it was created, or a refresh chose it again: the newest of the same code counts.
     chosen_at    timestamptz not null default now(),
     primary key (org_id, id),
     unique (org_id, component_id, digest),
@@ -297,14 +297,14 @@ create table builds (
     status          text not null check (status in ('queued', 'running', 'succeeded', 'failed')),
     repository      text not null,
     commit          text not null,
-    -- The packed source in the vendor's registry, and its size; empty when there is none, or none any more.
+    -- The packed source in the vendor's registry, and its size; empty if there is none, or if it was deleted.
     source_digest   text not null default '',
     source_bytes    bigint not null default 0,
     artifact_digest text not null default '',
     artifact_bytes  bigint not null default 0,
     reason          text not null,
     error           text not null default '',
-    -- The tool that its modules are for, or image for an image; empty when it resolved nothing.
+    -- The tool that its modules are for, or image for an image; empty if it resolved nothing.
     modules_tool    text not null default '' check (modules_tool in ('', 'terraform', 'tofu', 'image')),
     job_id          text,
     trace           text not null default '',
@@ -315,14 +315,14 @@ create table builds (
     foreign key (org_id, component_id) references components on delete cascade,
     foreign key (org_id, input_id) references component_inputs on delete cascade
 );
--- The build that counts for an input, and what each component's current input has: read for every install that is looked at.
+-- The build that counts for an input, which every reconcile of an install reads.
 create index builds_of_input on builds (org_id, input_id, number);
--- Same input, no build: at most one that is under way or has succeeded.
+-- At most one build of an input is open or has succeeded.
 create unique index builds_one_per_input on builds (org_id, input_id) where status <> 'failed';
--- The build whose job goes.
+-- The build of a job that is deleted.
 create index builds_of_job on builds (org_id, job_id);
 
--- What each module call of a build that leads out of its repository got, or its image, as the runner reported it.
+-- The result of each remote module call of a build, or its image, as the runner reported it.
 create table build_modules (
     org_id             text not null,
     build_id           text not null,
@@ -345,11 +345,11 @@ create table module_refreshes (
     id           text not null,
     app_id       text not null,
     status       text not null default 'running' check (status in ('running', 'succeeded', 'failed')),
-    -- It shows what would change and changes nothing.
+    -- A dry run reports what would change and changes nothing.
     dry_run      boolean not null,
     requested_by text not null,
     error        text not null default '',
-    -- The release with what it changed; 0 for none.
+    -- The release with the changes; 0 for none.
     release      int not null default 0,
     created_at   timestamptz not null default now(),
     ended_at     timestamptz,
@@ -402,7 +402,7 @@ create table registry_garbage (
 
 -- release: what installs get --------------------------------------------------------------------
 
--- A release is a set of digests: a config and one input for each component that is deployed. Nothing of it changes but its status.
+-- A release is a set of digests: a config and one input for each component that is deployed. Only its status changes.
 create table releases (
     org_id       text not null,
     id           text not null,
@@ -416,7 +416,7 @@ create table releases (
     status       text not null check (status in ('building', 'complete', 'incomplete')),
     -- Why it is not complete.
     reason       text not null default '',
-    -- What led to it.
+    -- The reason for it.
     cause        text not null,
     -- The commit of every watched repository, or the digest of the upload (release.Commit).
     commits      jsonb not null default '[]',
@@ -427,16 +427,16 @@ create table releases (
     foreign key (org_id, app_id) references apps on delete cascade,
     foreign key (org_id, version_id) references app_versions on delete cascade
 );
--- The newest complete release of an app: read for every install that is looked at.
+-- The newest complete release of an app, which every reconcile of an install reads.
 create index releases_complete on releases (org_id, app_id, number) where status = 'complete';
 
 create table release_components (
     org_id       text not null,
     release_id   text not null,
     component_id text not null,
-    -- Null when no input could be worked out.
+    -- Null if no input could be computed.
     input_id     text,
-    -- Why no input could be worked out.
+    -- Why no input could be computed.
     problem      text not null default '',
     -- In a partial release: number of the release that the component is kept from.
     kept_from    int not null default 0,
@@ -457,14 +457,14 @@ create table runners (
     kind        text not null check (kind in ('build', 'install')),
     shared      boolean not null default false,
     key_hash    bytea,
-    -- A key that was asked for and not used yet. When it is, it takes the place of key_hash.
+    -- A requested key that was not used yet. Its first use makes it key_hash.
     next_key_hash bytea,
     key_since   timestamptz,
     registered_at timestamptz,
     recipient   text not null default '',
-    -- A person has said that the install key is lost: the next registration may bring another.
+    -- A person reported that the install key is lost: the next registration may have another.
     new_key     boolean not null default false,
-    -- How the machine registered, and who it proved to be.
+    -- How the machine registered, and the identity that it proved.
     registered_by text not null default '' check (registered_by in ('', 'token', 'identity')),
     identity    jsonb not null default '{}',
     -- A machine was replaced: a person has to confirm the next one that registers by its identity.
@@ -485,7 +485,7 @@ create table registrations (
     hash       bytea not null,
     expires_at timestamptz not null,
     used_at    timestamptz,
-    -- SHA-256 of the nonce that the runner has to decrypt, and the key that it was sealed to; null when none waits for an answer.
+    -- SHA-256 of the nonce that the runner has to decrypt, and the key that it was sealed to; null without an open challenge.
     challenge     bytea,
     challenge_for text not null default '',
     primary key (org_id, id),
@@ -503,23 +503,23 @@ create table installs (
     runner_id     text not null,
     approval      text not null default 'prompt' check (approval in ('prompt', 'approve-all')),
     allow_destroy boolean not null default false,
-    -- Nobody answers what they asked for themselves.
+    -- People must not approve what they requested.
     approvals_by_others boolean not null default false,
     -- Who set the three settings above, and when; see workflow.ApprovalRuleOf.
     rule          jsonb not null default '{}',
     desired_presence        text not null default 'present' check (desired_presence in ('present', 'absent')),
     provisioned   boolean not null default false,
-    -- The release that its components' desired states were worked out for: lists read these as they stand here.
+    -- The release for which the desired states of its components were computed, as lists read them.
     resolved_release_id text not null default '',
-    -- The release that it is held at; null when it follows the newest complete one.
+    -- The release that it is pinned to; null if it follows the newest complete one.
     pin_release_id text,
     pin_reason    text not null default '',
     pinned_by     text not null default '',
-    -- What changes it: people and programs (manual), or the install files of its app (config).
+    -- Who manages it: people and programs (manual), or the install files of its app (config).
     managed_by    text not null default 'manual' check (managed_by in ('manual', 'config')),
     labels        jsonb not null default '{}',
     account       jsonb not null default '{}',
-    -- The cloud account that a person confirmed, where the account above names none: {cloud, account, tenant}.
+    -- The cloud account that a person confirmed, if the account above is empty: {cloud, account, tenant}.
     confirmed_account jsonb not null default '{}',
     -- Components that it switched on (true) or off, by name.
     toggles       jsonb not null default '{}',
@@ -598,8 +598,8 @@ create table stack_versions (
     foreign key (org_id, install_id) references installs on delete cascade
 );
 
--- Nonces with which somebody in a customer's account proves a cloud identity, each once: SHA-256 of the nonce; for a runner also of the proof that
--- it has to decrypt, and the key that the proof was sealed to.
+-- One-time nonces for proofs of cloud identities: SHA-256 of the nonce; for a runner also of the proof that it has to decrypt, and the key
+-- that the proof was sealed to.
 create table identity_nonces (
     org_id     text not null,
     hash       bytea not null,
@@ -611,7 +611,7 @@ create table identity_nonces (
     foreign key (org_id, install_id) references installs on delete cascade
 );
 
--- Who proved a cloud identity for an install. One that waits needs the word of a person.
+-- Proven cloud identities for an install. A waiting one has to be confirmed by a person.
 create table cloud_claims (
     org_id       text not null,
     id           text not null,
@@ -635,7 +635,7 @@ create table cloud_claims (
 );
 create unique index cloud_claims_token on cloud_claims (org_id, token_hash);
 
--- What stacks reported, by the request of the cloud.
+-- The reports of stacks, by the id of the cloud's request.
 create table phone_homes (
     org_id        text not null,
     install_id    text not null,
@@ -683,13 +683,13 @@ create table install_components (
     desired_digest     text not null default '',
     desired_reason     text not null default '',
     waits_for          text not null default '',
-    -- What else lists show of what is wanted: that something else is there, as far as can be said already; why it is to be gone though the
-    -- version has it; that it waits for what no install can ever give; and that it waits for what only a person or another release gives.
+    -- More of the desired state for lists: that something else is applied, as far as known; why it is to be absent although the version
+    -- has it; that it waits for a value that no install can have; that it waits for a person or another release.
     behind             boolean not null default false,
     disabled_by                text not null default '' check (disabled_by in ('', 'toggle', 'teardown')),
     unsatisfiable              boolean not null default false,
     stalled              boolean not null default false,
-    -- A person tore it down: it stays absent until somebody asks for its deploy.
+    -- A person tore it down: it stays absent until a deploy of it is requested.
     torn_down          boolean not null default false,
     torn_down_reason   text not null default '',
     applied_digest     text not null default '',
@@ -698,13 +698,13 @@ create table install_components (
     applied_config     jsonb,
     applied_values     jsonb,
     applied_at         timestamptz,
-    -- Of a manifest: the Kubernetes objects that are there, or may be.
+    -- Of a manifest: the Kubernetes objects that exist or may exist.
     applied_inventory  jsonb,
-    -- The cluster that it is in, as its runner named it with a hash that only that runner's install key makes.
+    -- The cluster that it is in, as its runner named it, with a keyed hash of that runner's install key.
     applied_cluster    jsonb,
-    -- How what is there is, as its runner saw it last.
+    -- Its health, as its runner reported it last.
     health             jsonb,
-    -- Who gave its state up and why, in words, until it is applied anew: what was made before may still exist.
+    -- Who abandoned its state and why, until it is applied again: earlier resources may still exist.
     abandoned          text not null default '',
     primary key (org_id, id),
     unique (org_id, install_id, component_id),
@@ -712,7 +712,7 @@ create table install_components (
     foreign key (org_id, component_id) references components
 );
 
--- A person's no, or a failure that needs one, is part of the state: it is held against what was wanted then.
+-- A rejection by a person, or a failure that needs a decision, applies to the desired state of that time.
 create table rejections (
     org_id               text not null,
     install_component_id text not null,
@@ -725,10 +725,10 @@ create table rejections (
     primary key (org_id, install_component_id, desired_digest),
     foreign key (org_id, install_component_id) references install_components on delete cascade
 );
--- What one workflow refused.
+-- The rejections of one workflow.
 create index rejections_of_workflow on rejections (org_id, workflow_id);
 
--- What an install's component or action gave: plain, or sealed to the install's key with a keyed hash.
+-- The outputs of an install's components and actions: plain, or sealed to the install's key with a keyed hash.
 create table outputs (
     org_id     text not null,
     install_id text not null,
@@ -768,7 +768,7 @@ create table workflows (
     reason       text not null,
     outcome      text not null default '',
     requested_by text not null,
-    -- What a person asked for besides the kind, and who ended it and why (workflow.WorkflowParams).
+    -- The parameters of the request, and who ended it and why (workflow.WorkflowParams).
     request      jsonb not null default '{}',
     cancelled    boolean not null default false,
     plan_only    boolean not null default false,
@@ -786,7 +786,7 @@ create table workflows (
     foreign key (org_id, install_id) references installs on delete cascade
 );
 create index workflows_running on workflows (org_id, install_id) where status = 'running';
--- Lists of one kind or status, the newest first; and what is old enough to go.
+-- Lists of one kind or status, the newest first; and the expired ones.
 create index workflows_by_kind on workflows (org_id, kind, id);
 create index workflows_by_status on workflows (org_id, status, id);
 create index workflows_ended on workflows (org_id, ended_at);
@@ -807,12 +807,12 @@ create table steps (
     install_component_id text,
     status               text not null check (status in ('pending', 'running', 'waiting', 'succeeded', 'failed', 'skipped', 'cancelled')),
     reason               text not null default '',
-    -- Skipped by a person, who said to go on without it.
+    -- Whether a person skipped it.
     skipped_by_person               boolean not null default false,
     -- Who rejected its plan or script.
     rejected_by          text not null default '',
     tries                int not null default 0,
-    -- How many of the tries were interrupted, lost or stale, which is no failure.
+    -- The number of tries that were interrupted, lost or stale, which are no failures.
     interruptions               int not null default 0,
     -- What the plan under way leads to (workflow.Target); kept with the plan once there is one. Of an action, the code of repositories
     -- that its run has.
@@ -842,14 +842,14 @@ create table plans (
     basis_digest         text not null,
     bundle_digest        text not null,
     report               jsonb not null,
-    -- Beside the report, so that a list need not read that.
+    -- A copy from the report, so that lists do not read the report.
     totals               jsonb generated always as (report -> 'totals') stored,
     report_digest        text not null,
-    -- What plans of several installs have in common that are alike but for the installs' own names; empty for one that is like no other.
+    -- Equal for plans of several installs that differ only in the installs' own names; empty for a plan that never equals another.
     group_digest         text not null default '',
     content_digest       text not null,
     destructive          boolean not null,
-    -- A finding of the report requires that a person approves the plan by itself: in no group, and by no rule.
+    -- A finding of the report requires an individual approval: in no group, and by no rule.
     individual_approval  boolean not null default false,
     target               jsonb not null,
     consumed_at          timestamptz,
@@ -859,13 +859,13 @@ create table plans (
     foreign key (org_id, step_id) references steps on delete cascade,
     foreign key (org_id, install_component_id) references install_components on delete cascade
 );
--- What goes with a workflow, a step or an install's component when the install is forgotten.
+-- The rows that are deleted with a workflow, a step or a component when the install is deleted.
 create index plans_of_workflow on plans (org_id, workflow_id);
 create index plans_of_step on plans (org_id, step_id);
 create index plans_of_component on plans (org_id, install_component_id);
 
--- What waits for an approver, and what became of it: a plan, the scripts of a workflow that nobody has approved for the install, or a
--- looser approval rule of the install.
+-- Questions for approvers, and their answers: a plan, the scripts of a workflow that were not approved for the install, or a less strict
+-- approval rule of the install.
 create table approvals (
     org_id         text not null,
     id             text not null,
@@ -877,16 +877,16 @@ create table approvals (
     content_digest text not null,
     status         text not null check (status in ('waiting', 'approved', 'rejected', 'withdrawn')),
     reason         text not null default '',
-    -- Why there is a plan, or scripts, at all. It stays with what was shown, whatever is wanted later.
+    -- The reason for the plan or the scripts, as it was when they were shown.
     because        text not null default '',
-    -- Who asked for what waits.
+    -- Who requested it.
     author         text not null default '',
     -- The scripts (also those shown with a plan), or the settings.
     subject        jsonb,
     -- How subject is shown, as a diff.Report.
     report         jsonb,
     group_digest   text not null default '',
-    -- What is shown, of a plan or of scripts, has a finding that requires that a person approves it by itself.
+    -- A finding of the plan or the scripts requires an individual approval.
     individual_approval boolean not null default false,
     created_at     timestamptz not null default now(),
     ended_at       timestamptz,
@@ -898,10 +898,10 @@ create table approvals (
     foreign key (org_id, workflow_id) references workflows on delete cascade,
     foreign key (org_id, install_id) references installs on delete cascade
 );
--- What waits in an org, which is little beside what was answered; and on one install, for its status.
+-- The open questions of an org, which are few; and of one install, for its status.
 create index approvals_by_status on approvals (org_id, status, id);
 create index approvals_waiting_of_install on approvals (org_id, install_id) where status = 'waiting';
--- What goes with a workflow or an install.
+-- The rows that are deleted with a workflow or an install.
 create index approvals_of_workflow on approvals (org_id, workflow_id);
 create index approvals_of_install on approvals (org_id, install_id, kind, id);
 create unique index approvals_one_setting on approvals (org_id, install_id) where kind = 'settings' and status = 'waiting';
@@ -914,7 +914,7 @@ create table approval_responses (
     answer         text not null check (answer in ('approve', 'reject')),
     reason         text not null default '',
     actor          text not null,
-    -- The rule that answered: the install's (what it was, its digest, and who set it), or the actor's own for the workflow.
+    -- The rule that answered: that of the install (its content, its digest, and who set it), or that of the actor for the workflow.
     rule           jsonb,
     at             timestamptz not null default now(),
     primary key (org_id, id),
@@ -922,14 +922,14 @@ create table approval_responses (
     foreign key (org_id, approval_id) references approvals on delete cascade
 );
 
--- What approvers said about scripts, by the digest of what runs; one answer for an install and a digest, the newest.
+-- The newest answer of approvers about scripts for each install and digest of the scripts.
 create table script_answers (
     org_id     text not null,
     install_id text not null,
     digest     text not null,
     action     text not null,
     answer     text not null check (answer in ('approve', 'reject')),
-    -- What was shown, as it is digested: the next one is shown as a difference from it.
+    -- The digested text that was shown: the next one is shown as a diff from it.
     content    jsonb not null,
     reason     text not null default '',
     actor      text not null,
@@ -939,7 +939,7 @@ create table script_answers (
     foreign key (org_id, install_id) references installs on delete cascade
 );
 
--- jobs: our own lease table -----------------------------------------------------------------
+-- jobs: the lease table --------------------------------------------------------------------
 
 create table jobs (
     org_id     text not null,
@@ -949,13 +949,13 @@ create table jobs (
     status     text not null check (status in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'lost')),
     owner_kind text not null check (owner_kind in ('build', 'refresh', 'step', 'health', 'secrets', 'inspection')),
     owner_id   text not null,
-    -- Of what it works on; empty for an action. A runner's file may forbid it.
+    -- The kind of its component; empty for an action. A runner's file may forbid it.
     component_kind text not null default '',
     trace      text not null default '', -- W3C traceparent
     plan_id    text,
     install_id text,
     spec       jsonb not null,
-    -- A plan that first copies its artifact, as a sync does: a runner's file may forbid that.
+    -- Whether a plan first copies its artifact, as a sync does: a runner's file may forbid that.
     copies     boolean not null generated always as (kind = 'plan' and coalesce(spec #>> '{plan,from,digest}', '') <> '') stored,
     -- The role of the customer's account that it runs under, without its path; and its name in the config if it is a break-glass role.
     role        text not null generated always as (regexp_replace(coalesce(spec #>> '{role,name}', ''), '^.*/', '')) stored,
@@ -972,12 +972,12 @@ create table jobs (
     foreign key (org_id, runner_id) references runners
 );
 create index jobs_claim on jobs (org_id, runner_id, created_at, id) where status = 'queued';
--- What has not ended, which is little beside what has.
+-- The jobs that have not ended, which are few.
 create index jobs_open on jobs (org_id, kind) where ended_at is null;
--- The jobs of a step, a build or an install's health or secrets; and what is old enough to go.
+-- The jobs of a step, a build or an install's health or secrets; and the expired ones.
 create index jobs_of_owner on jobs (org_id, owner_id);
 create index jobs_ended on jobs (org_id, ended_at);
--- A plan is applied by one job, for ever.
+-- Only one job ever applies a plan.
 create unique index jobs_one_apply_per_plan on jobs (org_id, plan_id) where kind = 'apply';
 
 create table attempts (
@@ -986,19 +986,19 @@ create table attempts (
     number      int not null,
     runner_id   text not null,
     status      text not null check (status in ('offered', 'running', 'expired', 'succeeded', 'failed', 'cancelled', 'lost', 'withdrawn')),
-    -- One for each time that it was accepted: which of the answers arrived, only its runner knows.
+    -- The tokens, one for each time that it was accepted: only its runner knows which of the responses arrived.
     token_hashes bytea[] not null default '{}',
     offered_at  timestamptz not null default now(),
     accepted_at timestamptz,
     lease_until timestamptz not null,
-    -- The newest kept version of the state when the attempt was accepted: what it writes follows on that one, or on its own.
+    -- The newest kept version of the state when the attempt was accepted: what it writes follows that one, or its own.
     base_version int not null default 0,
     log_bytes   bigint not null default 0,
     ended_at    timestamptz,
     primary key (org_id, job_id, number),
     foreign key (org_id, job_id) references jobs on delete cascade
 );
--- What a runner has in hand.
+-- The open attempts of a runner.
 create index attempts_open on attempts (org_id, runner_id) where status in ('offered', 'running', 'expired');
 
 create table log_chunks (
@@ -1011,12 +1011,12 @@ create table log_chunks (
     primary key (org_id, job_id, attempt, seq),
     foreign key (org_id, job_id) references jobs on delete cascade
 );
--- It was packed before it came: Postgres need not try.
+-- It is compressed already, so Postgres need not try.
 alter table log_chunks alter lines set storage external;
--- What is old enough to go.
+-- The expired ones.
 create index log_chunks_age on log_chunks (org_id, at);
 
--- A runner's own log, the newest of it.
+-- The newest part of a runner's own log.
 create table runner_logs (
     org_id    text not null,
     runner_id text not null,
@@ -1031,7 +1031,7 @@ create table runner_logs (
 alter table runner_logs alter lines set storage external;
 create index runner_logs_age on runner_logs (org_id, at);
 
--- Terraform state, sealed in the customer's account before it gets here.
+-- Terraform states, sealed in the customer's account before they are sent.
 create table states (
     org_id               text not null,
     install_component_id text not null,
@@ -1041,24 +1041,24 @@ create table states (
     digest               text not null,
     -- Null for a withheld version, and for one that was dismissed before it arrived.
     sealed               jsonb,
-    -- Of what is sealed, so that a list need not read it.
+    -- The size of the sealed bytes, so that lists do not read those.
     key_id               text not null default '',
     bytes                int not null default 0,
     job_id               text not null,
     attempt              int not null,
-    -- A version of an attempt that another has taken the place of, or that does not follow on the newest kept one, is contested until
-    -- a person restores or dismisses it. A withheld one had no room here: its runner keeps it.
+    -- A version of a superseded attempt, or one that does not follow the newest kept one, is contested until a person restores or
+    -- dismisses it. A withheld one exceeded a limit: its runner still has it.
     status               text not null default 'kept' check (status in ('kept', 'contested', 'dismissed', 'withheld')),
     reason               text not null default '',
     created_at           timestamptz not null default now(),
-    -- When a person resolved it, if it was contested or withheld: what is old goes by the later of the two.
+    -- When a person resolved it, if it was contested or withheld. Its age counts from the later of the two times.
     resolved_at          timestamptz,
     check (sealed is not null or status in ('withheld', 'dismissed')),
     primary key (org_id, install_component_id, version),
     foreign key (org_id, install_component_id) references install_components on delete cascade
 );
 create index states_contested on states (org_id, install_component_id) where status in ('contested', 'withheld');
--- What is old enough to go.
+-- The expired ones.
 create index states_age on states (org_id, (greatest(created_at, resolved_at)));
 
 create table state_locks (
@@ -1088,8 +1088,8 @@ begin
     end loop;
 end $$;
 
--- A unit of work of a token for one app sees that app alone: these five are what everything else of an app is read together with.
--- Without a scope nothing is hidden. (coalesce, because the planner then takes the half to be seen, and not next to nothing.)
+-- A transaction for a token of one app sees only that app: everything else of an app is joined with these five tables.
+-- Without a scope nothing is hidden. (With coalesce, the planner estimates half of the rows, and not almost none.)
 do $$
 declare t text;
 begin
@@ -1100,7 +1100,7 @@ begin
     end loop;
 end $$;
 
--- The role belongs to the server, not to the database: another database's migration may be making it at this moment.
+-- The role belongs to the server, not to the database: the migration of another database may be creating it now.
 do $$
 begin
     begin
@@ -1114,8 +1114,8 @@ end $$;
 grant usage on schema public to nuon_app;
 grant select, insert, update, delete on all tables in schema public to nuon_app;
 grant usage on all sequences in schema public to nuon_app;
--- The audit is append-only, for the program too.
+-- The audit log is append-only, also for the program.
 revoke update, delete on audit_events from nuon_app;
--- So are the versions of stacks and of their outputs, which go with their install.
+-- So are the versions of stacks and of their outputs, which are deleted with their install.
 revoke update, delete on stack_outputs, stack_versions from nuon_app;
 revoke insert, update, delete on token_keys from nuon_app;

@@ -1,9 +1,10 @@
--- What build reads and writes: component inputs and builds.
+-- The inputs of components and their builds (package build).
 
 -- name: ComponentToBuild :one
 select * from components where org_id = @org_id and id = @id;
 
--- ComponentInputByDigest is the newest input with a digest, with or without a resolution that it starts from.
+-- ComponentInputByDigest returns the newest input with a digest, with or without a resolution that its builds start
+-- from.
 -- name: ComponentInputByDigest :one
 select * from component_inputs where org_id = @org_id and component_id = @component_id and (digest = @digest or base = @digest)
 order by chosen_at desc, created_at desc, id desc limit 1;
@@ -22,7 +23,7 @@ update components set input_id = @input_id, problem = '', problem_digest = '' wh
 -- name: SetComponentProblem :exec
 update components set problem = @problem, problem_digest = @problem_digest where org_id = @org_id and id = @id;
 
--- The build that counts for an input: the one under way or succeeded, else the newest that failed.
+-- BuildOfInput returns the build that counts for an input: the open or succeeded one, else the newest failed one.
 -- name: BuildOfInput :one
 select * from builds where org_id = @org_id and input_id = @input_id
 order by (status <> 'failed') desc, number desc limit 1;
@@ -37,7 +38,7 @@ values (@org_id, @id, @component_id, @input_id,
     'queued', @repository, @commit, @source_digest, @source_bytes, @reason, @trace)
 returning *;
 
--- SetBuildSource stores where the source of an input is that was packed again.
+-- SetBuildSource stores the source of an input that was packed again.
 -- name: SetBuildSource :exec
 update builds set source_digest = @source_digest, source_bytes = @source_bytes where org_id = @org_id and id = @id;
 
@@ -53,8 +54,8 @@ update builds set status = @status, artifact_digest = @artifact_digest, artifact
     modules_tool = @modules_tool, ended_at = now()
 where org_id = @org_id and id = @id and job_id = @job_id and status in ('queued', 'running');
 
--- The org's build runner with the least to do for its capacity, of those that are there if any is: one that never registered, or is gone,
--- must not get every build for ever.
+-- BuildRunner returns the org's build runner with the fewest jobs for its capacity, if possible one that is online:
+-- one that never registered, or is offline, must not get every build.
 -- name: BuildRunner :one
 select r.* from runners r where r.org_id = @org_id and r.kind = 'build'
 order by coalesce(r.last_seen > now() - make_interval(secs => @online_seconds::float8), false) desc, r.key_hash is not null desc,
@@ -62,7 +63,7 @@ order by coalesce(r.last_seen > now() - make_interval(secs => @online_seconds::f
     r.created_at, r.id
 limit 1;
 
--- Apps of which a build waits for a runner to be there at all.
+-- AppsWithBuildsWithoutJob returns the apps with a build that waits for any build runner to exist.
 -- name: AppsWithBuildsWithoutJob :many
 select distinct c.app_id from builds b join components c on c.org_id = b.org_id and c.id = b.component_id
 where b.org_id = @org_id and b.status = 'queued' and b.job_id is null order by c.app_id;
@@ -80,14 +81,14 @@ from (select unnest(@keys::text[]) as key, unnest(@sources::text[]) as source, u
 -- name: BuildModules :many
 select * from build_modules where org_id = @org_id and build_id = @build_id order by key;
 
--- BuildToResolveLike is the build whose modules a new input of a component starts from: the newest with any, of the current input if that
--- has one.
+-- BuildToResolveLike returns the build whose modules a new input of a component starts from: the newest with modules,
+-- of the current input if that has one.
 -- name: BuildToResolveLike :one
 select b.id, b.input_id, b.modules_tool from builds b where b.org_id = @org_id and b.component_id = @component_id and b.status = 'succeeded'
     and b.modules_tool <> ''
 order by b.input_id = @input_id desc, b.number desc limit 1;
 
--- ChooseInput makes an input count among those of the same code, if a component has one with this digest.
+-- ChooseInput makes the input with a digest count among those of the same code, if the component has one.
 -- name: ChooseInput :one
 update component_inputs set chosen_at = clock_timestamp() where org_id = @org_id and component_id = @component_id and digest = @digest
 returning *;
@@ -98,18 +99,18 @@ with old as (
 insert into module_refreshes (org_id, id, app_id, dry_run, requested_by) values (@org_id, @id, @app_id, @dry_run, @requested_by)
 returning *;
 
--- AddDueRefreshes makes a refresh of the images of every app due that has images and no time for it.
+-- AddDueRefreshes adds a due item for a refresh of the images to each app that has images and no such item.
 -- name: AddDueRefreshes :exec
 insert into due (org_id, kind, id, at)
 select distinct c.org_id, 'images', c.app_id, now() + make_interval(secs => @in_seconds::float8)
 from components c where c.org_id = @org_id and c.kind = 'container_image'
 on conflict (org_id, kind, id) do nothing;
 
--- LastRefresh is the newest refresh of an app that was not a dry run.
+-- LastRefresh returns the newest refresh of an app that was not a dry run.
 -- name: LastRefresh :one
 select * from module_refreshes where org_id = @org_id and app_id = @app_id and not dry_run order by created_at desc, id desc limit 1;
 
--- NextRefresh is when the images of an app are resolved again.
+-- NextRefresh returns when the images of an app are resolved again.
 -- name: NextRefresh :one
 select at from due where org_id = @org_id and kind = 'images' and id = @app_id::text;
 
@@ -117,7 +118,7 @@ select at from due where org_id = @org_id and kind = 'images' and id = @app_id::
 insert into module_refresh_components (org_id, id, refresh_id, component_id, input_id, before, job_id)
 values (@org_id, @id, @refresh_id, @component_id, @input_id, @before, @job_id);
 
--- RefreshOfComponent is the refresh that a job of a component belongs to.
+-- RefreshOfComponent returns the refresh of a job of a component.
 -- name: RefreshOfComponent :one
 select sqlc.embed(r), c.status as component_status, c.input_id from module_refresh_components c
 join module_refreshes r on r.org_id = c.org_id and r.id = c.refresh_id
@@ -145,6 +146,6 @@ select r.* from module_refreshes r where r.org_id = @org_id and r.app_id = @app_
 -- name: SetCredentialModules :execrows
 update credentials set modules = @modules where org_id = @org_id and id = @id;
 
--- CredentialsForModules are those that builds may use for some address.
+-- CredentialsForModules returns the credentials that builds may use for some address.
 -- name: CredentialsForModules :many
 select * from credentials where org_id = @org_id and modules <> '{}' order by name;
