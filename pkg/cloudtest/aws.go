@@ -31,6 +31,8 @@ type AWS struct {
 	roles      map[string]*Role // by ARN
 	sessions   map[string]Session
 	federation map[string]*issuer // by account
+	// Secrets is the Secrets Manager of all accounts, in which stacks store secrets.
+	Secrets *SecretsManager
 }
 
 // Role is a role of an account.
@@ -80,7 +82,9 @@ func (s Session) Environ() []string {
 }
 
 func newAWS(c *Cloud) *AWS {
-	a := &AWS{cloud: c, roles: map[string]*Role{}, sessions: map[string]Session{}, federation: map[string]*issuer{}}
+	a := &AWS{cloud: c, roles: map[string]*Role{}, sessions: map[string]Session{}, federation: map[string]*issuer{},
+		Secrets: NewSecretsManager()}
+	c.hosts["secretsmanager.*.amazonaws.com"] = a.Secrets
 	c.hosts["sts.*.amazonaws.com"] = http.HandlerFunc(a.serveSTS)
 	c.hosts["*.tokens.sts.global.api.aws"] = http.HandlerFunc(a.serveKeys)
 	return a

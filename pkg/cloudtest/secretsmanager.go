@@ -36,6 +36,26 @@ func (m *SecretsManager) Put(name string, versions ...string) {
 	m.secrets[name] = &managedSecret{versions: versions}
 }
 
+// launch stores what a stack has as the value of a secret, unless it has that value already. Without one it is
+// generated once.
+func (m *SecretsManager) launch(name string, entered any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	value, given := entered.(string)
+	s := m.secrets[name]
+	switch {
+	case s != nil && (!given || len(s.versions) > 0 && s.versions[len(s.versions)-1] == value):
+		return
+	case s == nil:
+		s = &managedSecret{}
+		m.secrets[name] = s
+	}
+	if !given {
+		value = randomHex(16) //nolint:mnd // bytes
+	}
+	s.versions = append(s.versions, value)
+}
+
 // Has reports whether a secret exists.
 func (m *SecretsManager) Has(name string) bool {
 	m.mu.Lock()

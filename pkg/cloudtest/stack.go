@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ type StackOptions struct {
 	Parameters            map[string]string
 	// Make makes a resource of some types, and returns its id; ok is false for all others.
 	Make func(kind string, properties map[string]any) (id string, ok bool, err error)
+	// Before is the stack that is updated; nil for a new one. What does not change keeps its id.
+	Before *Stack
 }
 
 // Stack is a stack of CloudFormation.
@@ -181,7 +184,13 @@ func (l *launch) make(id string) (err error) {
 	properties, _ := l.value(map[string]any(r.Properties)).(map[string]any)
 	built := StackResource{Type: r.Type, Properties: properties}
 	ok := false
-	if l.options.Make != nil {
+	if before := l.options.Before; before != nil && r.Type != "AWS::IAM::Role" {
+		old := before.Resources[id]
+		if ok = old.Type == r.Type && reflect.DeepEqual(old.Properties, properties); ok {
+			built.ID = old.ID
+		}
+	}
+	if !ok && l.options.Make != nil {
 		if built.ID, ok, err = l.options.Make(r.Type, properties); err != nil {
 			return fmt.Errorf("%s: %w", id, err)
 		}
@@ -204,6 +213,7 @@ func (l *launch) invent(kind, name string, properties map[string]any) string {
 	case "AWS::IAM::Role":
 		return l.aws.AddRole(l.role(properties)).ARN()
 	case "AWS::SecretsManager::Secret":
+		l.aws.Secrets.launch(fmt.Sprint(properties["Name"]), properties["SecretString"])
 		return fmt.Sprintf("arn:aws:secretsmanager:%s:%s:secret:%v-a1b2c3", l.options.Region, l.options.Account,
 			properties["Name"])
 	case "AWS::Lambda::Function":

@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/audit"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
@@ -138,6 +140,10 @@ func TestCopyFollowsTheVersion(t *testing.T) {
 	if again := r.run(r.copied("db"))["db"]; again.Version == status.Version || r.value("mail",
 		"password") != "planted-2" {
 		t.Errorf("after it changed: %+v", again)
+	}
+	events, err := audit.Read(r.root, time.Time{})
+	if err != nil || len(events) != 2 || events[0].What != audit.SecretRead || events[0].Secret != "db" {
+		t.Errorf("the owner's log of two copies has %+v, %v", events, err)
 	}
 	r.run()
 	if r.secret("mail") != nil {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/audit"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
@@ -163,6 +164,10 @@ func liveContent(live *unstructured.Unstructured, d *destination) (data, version
 func (r *run) read(ctx context.Context, s *secret) ([]byte, error) {
 	found, err := r.store.Get(ctx, s.name)
 	if err != nil {
+		return nil, err
+	}
+	if err := audit.Append(r.env.Root, audit.Event{What: audit.SecretRead, Secret: s.Name, Job: r.env.Spec.Job,
+		Attempt: r.env.Spec.Attempt, Install: r.spec.InstallID, Operation: "copy"}); err != nil {
 		return nil, err
 	}
 	value := found.Secret.Reveal()

@@ -46,7 +46,7 @@ const sessionTime = time.Hour
 // Create creates a stack and runs its function.
 func (a *Account) Create(ctx context.Context, name string, template []byte, parameters map[string]string) (
 	*Stack, Answer, error) {
-	made, err := a.launch(name, template, parameters)
+	made, err := a.launch(name, template, parameters, nil)
 	if err != nil {
 		return nil, Answer{}, err
 	}
@@ -55,15 +55,17 @@ func (a *Account) Create(ctx context.Context, name string, template []byte, para
 	return s, answer, err
 }
 
-func (a *Account) launch(name string, template []byte, parameters map[string]string) (*cloudtest.Stack, error) {
+// launch creates a stack, or updates the one before.
+func (a *Account) launch(name string, template []byte, parameters map[string]string, before *cloudtest.Stack) (
+	*cloudtest.Stack, error) {
 	return a.Cloud.AWS.LaunchStack(template, cloudtest.StackOptions{Name: name, Account: a.ID, Region: a.Region,
-		Parameters: parameters, Make: a.Make})
+		Parameters: parameters, Make: a.Make, Before: before})
 }
 
 // Update updates a stack to a template and parameters, and runs its function.
 func (s *Stack) Update(ctx context.Context, name string, template []byte, parameters map[string]string) (
 	Answer, error) {
-	made, err := s.account.launch(name, template, parameters)
+	made, err := s.account.launch(name, template, parameters, s.Stack)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -182,4 +184,25 @@ func (s *Stack) Machine(ctx context.Context, runnerd, dir string) (*exec.Cmd, er
 		"AWS_REGION=" + s.account.Region, "NUON_REGISTRY=" + s.parameters["Registry"], "NUON_REGISTRY_PLAIN_HTTP=1",
 		"NUON_CLAIM=" + text(function, "Environment", "Variables", "NUON_CLAIM")}, cloud.Environ()...), metadata...)
 	return command, nil
+}
+
+// EndGrants makes the grants of a runner's owner have ended a minute ago, as if the clock of the machine had moved. dir
+// is the disk of the machine.
+func EndGrants(dir string) error {
+	file := filepath.Join(dir, "runner", "grants", "grants.json")
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var grants []map[string]any
+	if err := json.Unmarshal(raw, &grants); err != nil {
+		return err
+	}
+	for _, g := range grants {
+		g["until"] = time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
+	}
+	if raw, err = json.Marshal(grants); err != nil {
+		return err
+	}
+	return os.WriteFile(file, raw, 0o600)
 }

@@ -1,12 +1,9 @@
 package identity
 
 import (
-	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/nuon-toolkit/nuon/examples/internal/account"
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
@@ -55,22 +52,6 @@ func (w *world) ended(workflow string) api.WorkflowStatus {
 		return done.Status != api.WorkflowStatusRunning, err
 	}))
 	return done.Status
-}
-
-// endGrants makes the grants in the directory of a runner have ended a minute ago, as if its clock had moved.
-func (w *world) endGrants(dir string) {
-	w.Helper()
-	file := filepath.Join(dir, "runner", "grants", "grants.json")
-	raw, err := os.ReadFile(file)
-	w.Must(err)
-	var grants []map[string]any
-	w.Must(json.Unmarshal(raw, &grants))
-	for _, g := range grants {
-		g["until"] = time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
-	}
-	raw, err = json.Marshal(grants)
-	w.Must(err)
-	w.Must(os.WriteFile(file, raw, 0o600))
 }
 
 // breakGlass follows emergency access from the vendor's request to its end: a job waits for each grant of the customer,
@@ -122,7 +103,7 @@ func (w *world) breakGlass(install, dir string, stack *account.Stack, template [
 		w.Errorf("nuon break-glass list prints\n%s", said)
 	}
 
-	w.endGrants(dir)
+	w.Must(account.EndGrants(dir))
 	w.Must(fleet.Until(w.Ctx, testtime.Limit, "the runner reports the end", func() (bool, error) {
 		return strings.Contains(w.Nuon("break-glass", "list", install, "-o", "json"), `"waiting"`), nil
 	}))
@@ -131,7 +112,8 @@ func (w *world) breakGlass(install, dir string, stack *account.Stack, template [
 		w.Errorf("after the end of the grant the step is %s: %s", waiting.Steps[0].Status, waiting.Steps[0].Reason)
 	}
 	w.Nuon("break-glass", "revoke", install, "repair", "--reason", "resolved")
-	w.owner(dir, "grants", "add", role, "--for", "1h")
+	const secret = "known-to-the-owner-alone"
+	w.owner(dir, "grants", "add", role, "--for", "1h", "--reason", secret)
 	if done, _ := w.repair(install, ""); !strings.Contains(done.Steps[0].Reason, "is not requested") {
 		w.Errorf("after it was revoked the step is %s: %s", done.Steps[0].Status, done.Steps[0].Reason)
 	}
@@ -140,6 +122,14 @@ func (w *world) breakGlass(install, dir string, stack *account.Stack, template [
 	for _, event := range []string{"grant added", "role assumed", "INC-7"} {
 		if !strings.Contains(audit, event) {
 			w.Errorf("runnerd audit has no %s:\n%s", event, audit)
+		}
+	}
+	w.Must(fleet.Until(w.Ctx, testtime.Limit, "the runner reports the grant", func() (bool, error) {
+		return strings.Contains(w.Nuon("runners", "get", install, "-o", "json"), role), nil
+	}))
+	for _, command := range []string{"audit", "runners get " + install, "break-glass list " + install} {
+		if strings.Contains(w.Nuon(append(strings.Fields(command), "-o", "json")...), secret) {
+			w.Errorf("nuon %s has the reason of the runner's owner", command)
 		}
 	}
 	if said := w.Nuon("audit"); !strings.Contains(said, "break_glass.request") ||

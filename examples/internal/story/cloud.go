@@ -59,7 +59,7 @@ func (s *teller) startCloud(ctx context.Context, ts *testscript.TestScript) {
 	ts.Check(err)
 	ts.Defer(func() { _ = services.Close() })
 	s.customer = &customer{account: &account.Account{Cloud: services, ID: customerAccount, Region: customerRegion,
-		Make: s.makeNetwork}, stacks: map[string]*account.Stack{}}
+		Make: s.makeNetwork}, stacks: map[string]*account.Stack{}, entered: map[string]map[string]string{}}
 	for _, variable := range services.Environ() {
 		if name, value, _ := strings.Cut(variable, "="); name == "SSL_CERT_FILE" {
 			ts.Setenv(name, value)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/examples/internal/account"
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
@@ -29,6 +31,7 @@ const (
 type customer struct {
 	account  *account.Account
 	stacks   map[string]*account.Stack
+	entered  map[string]map[string]string // parameters of each stack
 	registry *fleet.Registry
 	stop     func() // ends the machine
 }
@@ -37,10 +40,13 @@ type customer struct {
 //
 //	customer stack INSTALL [NAME=VALUE]…   create or update the stack of an install from its newest template
 //	customer machine INSTALL               start the machine of the runner
+//	customer grant INSTALL                 do what a request for emergency access asks for
+//	customer later INSTALL                 move the clock of the machine to after the end of its grants
+//	customer runnerd INSTALL ARGS…         run a command of the runner's owner on the machine
 //	customer trail                         print what the log of the account has about sessions
 //	customer delete INSTALL                delete the stack, which ends the machine
 func (s *teller) customerCmd(ts *testscript.TestScript, neg bool, args []string) {
-	fmt.Fprintf(s.loud, "\n\033[36m$ customer %s\033[0m\n", shellWords(args))
+	fmt.Fprintf(s.loud, "\n\033[36m$ customer %s\033[0m\n", enteredValue.ReplaceAllString(shellWords(args), "$1…"))
 	ctx := context.Background()
 	var said string
 	var err error
@@ -49,6 +55,12 @@ func (s *teller) customerCmd(ts *testscript.TestScript, neg bool, args []string)
 		said, err = s.customerStack(ctx, ts, args[1], args[2:])
 	case "machine":
 		ts.Check(s.customerMachine(ctx, ts, args[1]))
+	case "grant":
+		said, err = s.customerGrant(ctx, ts, args[1])
+	case "later":
+		err = account.EndGrants(machineDir(ts, args[1]))
+	case "runnerd":
+		said, err = s.customerRunnerd(ctx, ts, args[1], shellWords(args[2:]))
 	case "trail":
 		said = s.customer.trail()
 	case "delete":
@@ -79,7 +91,11 @@ func (s *teller) customerStack(ctx context.Context, ts *testscript.TestScript, i
 		ts.Check(err)
 		ts.Defer(func() { _ = c.registry.Close() })
 	}
-	parameters := map[string]string{"Registry": c.registry.Address() + "/acme"}
+	parameters := c.entered[install]
+	if parameters == nil {
+		parameters = map[string]string{"Registry": c.registry.Address() + "/acme"}
+		c.entered[install] = parameters
+	}
 	for _, pair := range given {
 		name, value, _ := strings.Cut(pair, "=")
 		parameters[name] = value
@@ -88,9 +104,9 @@ func (s *teller) customerStack(ctx context.Context, ts *testscript.TestScript, i
 	stack, exists := c.stacks[install]
 	var err error
 	if exists {
-		answer, err = stack.Update(ctx, install, template, parameters)
+		answer, err = stack.Update(ctx, install, template, maps.Clone(parameters))
 	} else {
-		stack, answer, err = c.account.Create(ctx, install, template, parameters)
+		stack, answer, err = c.account.Create(ctx, install, template, maps.Clone(parameters))
 	}
 	if err != nil {
 		return "", err
@@ -108,9 +124,53 @@ func (s *teller) customerStack(ctx context.Context, ts *testscript.TestScript, i
 	return text.String(), nil
 }
 
+// enteredValue matches a value that the customer enters and nobody prints.
+var enteredValue = regexp.MustCompile(`(Secret\w+Value=)\S+`)
+
+func machineDir(ts *testscript.TestScript, install string) string {
+	return filepath.Join(ts.Getenv("WORK"), "machine-"+install)
+}
+
+// customerRunnerd runs a command of runnerd, as a shell reads it, as the owner of the machine.
+func (s *teller) customerRunnerd(ctx context.Context, ts *testscript.TestScript, install, command string) (
+	string, error) {
+	script := exec.CommandContext(ctx, "sh", "-c", "runnerd "+command+` --dir "$0"`,
+		filepath.Join(machineDir(ts, install), "runner"))
+	script.Env = []string{"PATH=" + ts.Getenv("PATH"), "USER=grace"}
+	said, err := script.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("runnerd %s: %w\n%s", command, err, said)
+	}
+	return string(said), err
+}
+
+// customerGrant does the two steps that the newest request for emergency access prints: it updates the stack with the
+// parameters, and grants the role on the machine.
+func (s *teller) customerGrant(ctx context.Context, ts *testscript.TestScript, install string) (string, error) {
+	ts.Check(ts.Exec("nuon", "break-glass", "list", install, "-o", "json"))
+	var requests []api.BreakGlassRequest
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &requests))
+	const steps = 2
+	if len(requests) == 0 || len(requests[0].Steps) != steps {
+		ts.Fatalf("there is no request with %d steps: %+v", steps, requests)
+	}
+	var parameters []string
+	for word := range strings.FieldsSeq(requests[0].Steps[0].Command) {
+		if strings.Contains(word, "=") {
+			parameters = append(parameters, word)
+		}
+	}
+	updated, err := s.customerStack(ctx, ts, install, parameters)
+	if err != nil {
+		return "", err
+	}
+	granted, err := s.customerRunnerd(ctx, ts, install, strings.TrimPrefix(requests[0].Steps[1].Command, "sudo runnerd "))
+	return strings.Join(parameters, " ") + "\n" + updated + granted, err
+}
+
 // customerMachine starts the machine of a runner, which ends with the story.
 func (s *teller) customerMachine(ctx context.Context, ts *testscript.TestScript, install string) error {
-	home := filepath.Join(ts.Getenv("WORK"), "machine-"+install)
+	home := machineDir(ts, install)
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return err
 	}

@@ -1,7 +1,10 @@
 package cloudformation_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,5 +100,69 @@ func TestBreakGlassInTheAccount(t *testing.T) {
 	}
 	if err := c.assume("provision"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMachineOfTheStack checks the machine of a stack that was created: nobody connects to it, its own role may do
+// nothing but what it starts with, and its disks and its metadata service are those that the docs promise.
+func TestMachineOfTheStack(t *testing.T) {
+	c := newCustomer(t, variants(t)["full"])
+	made, err := c.create("111122223333", "eu-central-1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, r := range made.Resources {
+		if r.Type == "AWS::EC2::SecurityGroupIngress" || r.Properties["SecurityGroupIngress"] != nil {
+			t.Errorf("%s accepts connections: %v", id, r.Properties)
+		}
+		if encrypted, has := r.Properties["Encrypted"]; r.Type == "AWS::EC2::Volume" && (!has || encrypted != true) {
+			t.Errorf("the volume %s is not encrypted", id)
+		}
+	}
+	machine, _ := made.Resources["RunnerTemplate"].Properties["LaunchTemplateData"].(map[string]any)
+	options, _ := machine["MetadataOptions"].(map[string]any)
+	if options["HttpTokens"] != "required" || fmt.Sprint(options["HttpPutResponseHopLimit"]) != "1" {
+		t.Errorf("the metadata service has %v", options)
+	}
+	if disks := fmt.Sprint(machine["BlockDeviceMappings"]); !strings.Contains(disks, "Encrypted:true") {
+		t.Errorf("the disks are %s", disks)
+	}
+	group := made.Resources["RunnerGroup"].Properties
+	if fmt.Sprint(group["MinSize"]) != "1" || fmt.Sprint(group["MaxSize"]) != "1" {
+		t.Errorf("the group has %v to %v machines", group["MinSize"], group["MaxSize"])
+	}
+	subnets := map[string]int{}
+	for id, r := range made.Resources {
+		if r.Type == "AWS::EC2::Subnet" || r.Type == "AWS::EC2::NatGateway" {
+			subnets[strings.TrimRight(id, "123")]++
+		}
+	}
+	if subnets["PublicSubnet"] != 3 || subnets["PrivateSubnet"] != 3 || subnets["RunnerSubnet"] == 0 ||
+		len(subnets) != 4 {
+		t.Errorf("the network has %v", subnets)
+	}
+
+	raw, err := json.Marshal(made.Resources["RunnerPermissions"].Properties["PolicyDocument"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var policy struct {
+		Statement []struct{ Sid, Effect string }
+	}
+	if err := json.Unmarshal(raw, &policy); err != nil {
+		t.Fatal(err)
+	}
+	var may []string
+	for _, s := range policy.Statement {
+		may = append(may, s.Sid)
+	}
+	want := []string{"ProveTheAccount", "ReadSecretsOfTheInstall", "AttachTheDisk", "AssumeRolesOfTheInstall"}
+	if !slices.Equal(may, want) {
+		t.Errorf("the machine may %q, want %q", may, want)
+	}
+	reports := fmt.Sprint(made.Resources["PhoneHomePermissions"].Properties["PolicyDocument"])
+	if strings.Count(reports, "Sid:") != 1 ||
+		!strings.Contains(reports, "Action:[logs:CreateLogStream logs:PutLogEvents]") {
+		t.Errorf("the function that reports may %s", reports)
 	}
 }
