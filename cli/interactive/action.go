@@ -13,8 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// asked is an action that waits for a person: the commands to run one after the other.
-type asked struct {
+// pendingAction is an action that waits for a person: the commands to run one after the other.
+type pendingAction struct {
 	lines    [][]string
 	question string
 	then     string
@@ -49,7 +49,7 @@ func (m *model) act(msg tea.KeyMsg) tea.Cmd {
 	case a.Open != nil:
 		return m.open(a.Open(r))
 	case a.Save != nil:
-		return m.ask.save(a.Save())
+		return m.requests.save(a.Save())
 	case a.OpenAll != nil && (selected || len(rows) > 0):
 		if len(rows) == 0 {
 			rows = []page.Row{r}
@@ -65,9 +65,9 @@ func (m *model) act(msg tea.KeyMsg) tea.Cmd {
 		m.say(m.theme.Warn, err.Error())
 		return nil
 	}
-	m.asked = asked{lines: [][]string{args}, then: a.Then}
+	m.pending = pendingAction{lines: [][]string{args}, then: a.Then}
 	if a.Question != nil {
-		m.asked.question = a.Question(r)
+		m.pending.question = a.Question(r)
 	}
 	return m.prompt(a)
 }
@@ -75,7 +75,7 @@ func (m *model) act(msg tea.KeyMsg) tea.Cmd {
 // actOnEach prepares an action for each of several rows. It leaves out those that the action does not
 // apply to, and the question contains their number.
 func (m *model) actOnEach(a page.Action, rows []page.Row) tea.Cmd {
-	m.asked = asked{}
+	m.pending = pendingAction{}
 	var apply []page.Row
 	var why error
 	for _, r := range rows {
@@ -84,15 +84,15 @@ func (m *model) actOnEach(a page.Action, rows []page.Row) tea.Cmd {
 			why = err
 			continue
 		}
-		m.asked.lines, apply = append(m.asked.lines, args), append(apply, r)
+		m.pending.lines, apply = append(m.pending.lines, args), append(apply, r)
 	}
 	if len(apply) == 0 {
 		m.say(m.theme.Warn, why.Error())
 		return nil
 	}
-	m.asked.question = a.Several(apply)
+	m.pending.question = a.Several(apply)
 	if out := len(rows) - len(apply); out > 0 {
-		m.asked.question += fmt.Sprintf(" %s left out: %s.", diff.Plural(out, "marked row is", "marked rows are"), why)
+		m.pending.question += fmt.Sprintf(" %s left out: %s.", diff.Plural(out, "marked row is", "marked rows are"), why)
 	}
 	return m.prompt(a)
 }
@@ -106,7 +106,7 @@ func (m *model) prompt(a page.Action) tea.Cmd {
 		m.say(m.theme.Warn, "control plane unreachable: cannot check the state")
 	case a.Reason:
 		m.mode, m.typed = reasoning, screen.Entry{}
-	case m.asked.question != "":
+	case m.pending.question != "":
 		m.mode = confirming
 	default:
 		return m.send()
@@ -126,9 +126,9 @@ func (m *model) confirmed(msg tea.KeyMsg) tea.Cmd {
 
 // send runs the commands of an action.
 func (m *model) send() tea.Cmd {
-	m.running = m.asked.title()
+	m.running = m.pending.title()
 	m.say(m.theme.Faint, "running "+m.running+" …")
-	return m.ask.run(m.asked.lines, m.asked.then)
+	return m.requests.run(m.pending.lines, m.pending.then)
 }
 
 // ran shows the result of the commands of an action.

@@ -204,8 +204,8 @@ func (m *model) typedLine() tea.Cmd {
 			return nil
 		}
 		m.mode = browsing
-		for i := range m.asked.lines {
-			m.asked.lines[i] = append(m.asked.lines[i], "--reason", strings.TrimSpace(m.typed.String()))
+		for i := range m.pending.lines {
+			m.pending.lines[i] = append(m.pending.lines[i], "--reason", strings.TrimSpace(m.typed.String()))
 		}
 		return m.send()
 	case going:

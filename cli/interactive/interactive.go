@@ -7,7 +7,7 @@
 // changes nothing itself: its actions run commands of nuon (Options.Run), so a command does
 // everything that a screen does. The review of plans is the model of package review.
 //
-// The model is pure: messages in, frames out. The desk (desk.go) makes the requests.
+// The model is pure: messages in, frames out. The requester (requester.go) makes the requests.
 package interactive
 
 import (
@@ -72,7 +72,7 @@ func Open(ctx context.Context, c *console.Console, client *apiclient.Client, o O
 	if err != nil {
 		return err
 	}
-	d := newDesk(ctx, client, o)
+	d := newRequester(ctx, client, o)
 	defer d.Close()
 	m := newModel(d, c.Out, t, host(client.URL), time.Now)
 	err = screen.Run(ctx, c, m, "use the commands instead: run `nuon help`", tea.WithMouseCellMotion())

@@ -20,15 +20,15 @@ type view struct {
 	pane    page.Pane
 	leave   func() // ends its stream; nil if it has none
 
-	turn    int       // the number of the current load, so that only one is ever scheduled
-	looking bool      // a load is in flight, or the stream is open
-	loaded  bool      // something was stored
-	earlier bool      // what is shown is from an earlier run of the program
-	ended   bool      // nothing will change any more
-	asked   time.Time // when the last load started
-	heard   time.Time // time of the last answer
-	lost    time.Time // when answers stopped; zero while they arrive
-	why     error     // the last error
+	turn         int       // the number of the current load, so that only one is ever scheduled
+	loading      bool      // a load is in flight, or the stream is open
+	loaded       bool      // something was stored
+	earlier      bool      // what is shown is from an earlier run of the program
+	ended        bool      // nothing will change any more
+	loadStarted  time.Time // when the last load started
+	lastAnswer   time.Time // time of the last answer
+	failingSince time.Time // when answers stopped; zero while they arrive
+	lastError    error     // the last error
 }
 
 // streams reports whether the control plane notifies the view of changes.
@@ -53,12 +53,12 @@ const (
 // model is the state of the program. Update and View are pure: input comes only from messages and
 // the clock.
 type model struct {
-	ask   asker
-	out   io.Writer // the terminal, for its clipboard
-	keys  keyMap
-	theme *screen.Theme
-	clock func() time.Time
-	place string // the control plane's host
+	requests requests
+	out      io.Writer // the terminal, for its clipboard
+	keys     keyMap
+	theme    *screen.Theme
+	clock    func() time.Time
+	place    string // the control plane's host
 
 	width, height int
 	now           time.Time
@@ -67,7 +67,7 @@ type model struct {
 	views         []*view // the last one is shown
 	typed         screen.Entry
 	palette       palette
-	asked         asked // the action that waits for a person
+	pending       pendingAction // the action that waits for a person
 	help          page.Pane
 	note          screen.Cell
 	noted         time.Time
@@ -86,20 +86,20 @@ const (
 	staleAfter = 12 * time.Second
 )
 
-func newModel(ask asker, out io.Writer, t *screen.Theme, place string, clock func() time.Time) *model {
-	return &model{ask: ask, out: out, keys: newKeys(), theme: t, clock: clock, place: place, now: clock(),
+func newModel(r requests, out io.Writer, t *screen.Theme, place string, clock func() time.Time) *model {
+	return &model{requests: r, out: out, keys: newKeys(), theme: t, clock: clock, place: place, now: clock(),
 		palette: palette{names: map[string]names{}}}
 }
 
 // Init opens the home screen.
-func (m *model) Init() tea.Cmd { return tea.Batch(m.ask.beat(), m.open("home")) }
+func (m *model) Init() tea.Cmd { return tea.Batch(m.requests.beat(), m.open("home")) }
 
 // top returns the shown view.
 func (m *model) top() *view { return m.views[len(m.views)-1] }
 
 // live reports whether a view shows the current state.
 func (m *model) live(v *view) bool {
-	return v.lost.IsZero() && !v.earlier && (v.ended || v.streams() || m.now.Sub(v.heard) < staleAfter)
+	return v.failingSince.IsZero() && !v.earlier && (v.ended || v.streams() || m.now.Sub(v.lastAnswer) < staleAfter)
 }
 
 // say shows a message in the footer.

@@ -47,7 +47,7 @@ func TestGoes(t *testing.T) {
 	s.visit("audit").press("j", "enter")
 	s.shows("deploy 3 of hello/acme")
 	s.press("R")
-	if want := []string{"review"}; !cmp.Equal(want, s.model.ask.(*stage).ran) {
+	if want := []string{"review"}; !cmp.Equal(want, s.model.requests.(*stage).ran) {
 		t.Errorf("R asked for %q", s.ran)
 	}
 }
@@ -147,7 +147,7 @@ func TestActions(t *testing.T) {
 			[]string{"nuon state dismiss hello/acme db 3 --reason old"}, "done"},
 		"dismiss, not contested": {func(s *stage) { s.visit("states hello/acme db").press("G", "x") }, nil,
 			"only a contested or withheld version can be dismissed"},
-		"offline": {func(s *stage) { s.top().lost, s.top().why = s.now, errors.New("gone"); s.press("t") }, nil,
+		"offline": {func(s *stage) { s.top().failingSince, s.top().lastError = s.now, errors.New("gone"); s.press("t") }, nil,
 			"control plane unreachable"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestFirstPaint(t *testing.T) {
 	p.down = true
 	s := openStage(t, plainTheme, 100, 30, p, file)
 	s.now = s.now.Add(5*time.Minute - age)
-	s.top().asked = s.now
+	s.top().loadStarted = s.now
 	s.Update(beat{})
 	s.shows("globex", "deploy web on acme", "○ of 5m ago, loading")
 	if s.live(s.top()) {
@@ -449,9 +449,9 @@ func TestMemory(t *testing.T) {
 	}
 	logs := s.top()
 	for range 2 {
-		installs.looking = false
+		installs.loading = false
 		s.do(s.model.load(installs))
-		logs.looking, logs.ended = false, false
+		logs.loading, logs.ended = false, false
 		s.do(s.model.load(logs)) // reads all lines again
 	}
 	_ = s.View()

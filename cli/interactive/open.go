@@ -15,7 +15,7 @@ import (
 )
 
 // content returns the screen that a line opens.
-func (d *desk) content(line []string) (Content, error) { return contentOf(line, d.options) }
+func (r *requester) content(line []string) (Content, error) { return contentOf(line, r.options) }
 
 // contentOf returns the screen that a line opens, other than the review.
 func contentOf(line []string, o Options) (Content, error) {

@@ -12,9 +12,9 @@ import (
 
 // names are the names of a kind of object, and when they were fetched.
 type names struct {
-	all   []complete.Name
-	at    time.Time
-	asked bool
+	all       []complete.Name
+	at        time.Time
+	requested bool
 }
 
 // palette completes the lines that open screens.
@@ -69,12 +69,12 @@ func (m *model) complete() tea.Cmd {
 	for _, name := range starting(n.all, strings.TrimLeft(rest, " ")) {
 		p.found = append(p.found, complete.Name{Name: first + " " + name.Name, About: name.About})
 	}
-	if n.asked || m.now.Sub(n.at) < keepNames {
+	if n.requested || m.now.Sub(n.at) < keepNames {
 		return nil
 	}
-	n.asked = true
+	n.requested = true
 	p.names[first] = n
-	return m.ask.names(first)
+	return m.requests.names(first)
 }
 
 // store stores fetched names.

@@ -81,7 +81,7 @@ func (s *stage) names(kind string) tea.Cmd {
 	}
 }
 
-// load loads a view as the desk does, but a stream is read to its end first.
+// load loads a view as the requester does, but a stream is read to its end first.
 func (s *stage) load(v *view) tea.Cmd {
 	return func() tea.Msg {
 		f, follows := v.content.(Follower)

@@ -36,7 +36,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		if v := m.top(); v.page.Live {
 			m.refresh(v)
 		}
-		return m.ask.beat()
+		return m.requests.beat()
 	case due:
 		if msg.view.turn == msg.turn && msg.view == m.top() {
 			return m.load(msg.view)
@@ -91,9 +91,9 @@ func (m *model) open(line string) tea.Cmd {
 		return nil
 	case "review":
 		m.say(m.theme.Faint, "loading the plans …")
-		return m.ask.review(words[1:])
+		return m.requests.review(words[1:])
 	}
-	content, err := m.ask.content(words)
+	content, err := m.requests.content(words)
 	if err != nil {
 		m.say(m.theme.Warn, err.Error())
 		return nil
@@ -110,9 +110,9 @@ func (m *model) open(line string) tea.Cmd {
 	if len(m.views) > 0 {
 		m.pause(m.top())
 	}
-	v := &view{line: line, content: content, heard: m.now}
+	v := &view{line: line, content: content, lastAnswer: m.now}
 	if s, stores := content.(Stored); stores && !s.StoredAt().IsZero() {
-		v.heard, v.loaded, v.earlier = s.StoredAt(), true, true
+		v.lastAnswer, v.loaded, v.earlier = s.StoredAt(), true, true
 	}
 	m.views = append(m.views, v)
 	m.refresh(v)
@@ -135,37 +135,37 @@ func (m *model) drop() {
 
 // load loads a view, unless that is in flight.
 func (m *model) load(v *view) tea.Cmd {
-	if v.looking || v.ended && v.streams() {
+	if v.loading || v.ended && v.streams() {
 		return nil
 	}
-	v.looking, v.asked = true, m.now
+	v.loading, v.loadStarted = true, m.now
 	v.turn++
-	return m.ask.load(v)
+	return m.requests.load(v)
 }
 
 // heardFrom records an answer, or that none arrived.
 func (m *model) heardFrom(v *view, err error) {
 	if err == nil {
-		v.heard, v.lost, v.why, v.earlier = m.now, time.Time{}, nil, false
+		v.lastAnswer, v.failingSince, v.lastError, v.earlier = m.now, time.Time{}, nil, false
 		return
 	}
-	if v.lost.IsZero() {
-		v.lost = m.now
+	if v.failingSince.IsZero() {
+		v.failingSince = m.now
 	}
-	v.why = err
+	v.lastError = err
 }
 
 // loaded stores the result of a load and schedules the next one.
 func (m *model) loaded(l loaded) tea.Cmd {
 	v := l.view
-	v.looking = false
+	v.loading = false
 	m.heardFrom(v, l.err)
 	if l.err == nil {
 		l.store()
 		v.loaded = true
 		m.refresh(v)
 	}
-	return m.ask.again(v, m.now.Sub(v.asked))
+	return m.requests.again(v, m.now.Sub(v.loadStarted))
 }
 
 // pushed stores what a view received.
@@ -181,10 +181,10 @@ func (m *model) pushed(p pushed) tea.Cmd {
 	if !p.ended {
 		return p.next
 	}
-	v.looking = false
+	v.loading = false
 	switch {
 	case v.leave == nil: // the view was left, so its stream was ended
-		v.lost, v.why = time.Time{}, nil
+		v.failingSince, v.lastError = time.Time{}, nil
 		if v == m.top() {
 			return m.load(v)
 		}
@@ -193,7 +193,7 @@ func (m *model) pushed(p pushed) tea.Cmd {
 		v.ended = true
 		return nil
 	}
-	return m.ask.again(v, 0)
+	return m.requests.again(v, 0)
 }
 
 // prepared shows the review.

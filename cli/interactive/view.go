@@ -57,7 +57,7 @@ func (m *model) View() string {
 	switch {
 	case m.mode == helping:
 		m.help.Draw(&b, m.theme, m.at())
-	case !v.loaded && v.why == nil:
+	case !v.loaded && v.lastError == nil:
 		screen.Strip{{"  loading …", m.theme.Faint}}.Draw(&b, m.width, "", true)
 		b.WriteString(strings.Repeat("\n", l.body))
 	default:
@@ -83,9 +83,9 @@ func (m *model) header() screen.Strip {
 	case v.ended:
 		right = screen.Strip{{"ended ", t.Faint}}
 	case m.awaited(v):
-		right = screen.Strip{{"○ of " + screen.Ago(m.now.Sub(v.heard)) + " ago, loading ", t.Warn}}
+		right = screen.Strip{{"○ of " + screen.Ago(m.now.Sub(v.lastAnswer)) + " ago, loading ", t.Warn}}
 	case !m.live(v):
-		right = screen.Strip{{"○ as of " + v.heard.Local().Format("15:04:05") + " ", t.Warn}}
+		right = screen.Strip{{"○ as of " + v.lastAnswer.Local().Format("15:04:05") + " ", t.Warn}}
 	}
 	if at, all := v.pane.Count(); all > 0 {
 		right = append(screen.Strip{{fmt.Sprintf("%d of %d  ", at, all), t.Faint}}, right...)
@@ -126,7 +126,7 @@ func (m *model) path(room int) screen.Strip {
 
 // awaited reports whether a view shows an earlier state, and the first answer may still arrive.
 func (m *model) awaited(v *view) bool {
-	return v.earlier && v.lost.IsZero() && m.now.Sub(v.asked) < staleAfter
+	return v.earlier && v.failingSince.IsZero() && m.now.Sub(v.loadStarted) < staleAfter
 }
 
 // banner returns the warning that the screen is not current.
@@ -137,17 +137,17 @@ func (m *model) banner() []screen.Strip {
 	v := m.top()
 	text := ""
 	switch {
-	case !v.lost.IsZero() && v.loaded:
+	case !v.failingSince.IsZero() && v.loaded:
 		text = fmt.Sprintf("No answer since %s: %s. This is the state of %s ago.",
-			v.lost.Local().Format("15:04:05"), firstLine(v.why), screen.Ago(m.now.Sub(v.heard)))
-	case !v.lost.IsZero():
-		text = firstLine(v.why)
+			v.failingSince.Local().Format("15:04:05"), firstLine(v.lastError), screen.Ago(m.now.Sub(v.lastAnswer)))
+	case !v.failingSince.IsZero():
+		text = firstLine(v.lastError)
 	case m.awaited(v) || !v.loaded || m.live(v):
 		return nil
 	case v.earlier:
-		text = fmt.Sprintf("No answer yet. This is the state of %s ago.", screen.Ago(m.now.Sub(v.heard)))
+		text = fmt.Sprintf("No answer yet. This is the state of %s ago.", screen.Ago(m.now.Sub(v.lastAnswer)))
 	default:
-		text = fmt.Sprintf("No answer for %s.", screen.Ago(m.now.Sub(v.heard)))
+		text = fmt.Sprintf("No answer for %s.", screen.Ago(m.now.Sub(v.lastAnswer)))
 	}
 	var out []screen.Strip
 	for _, row := range terminal.WrapTo(m.width-1, " ", 1, terminal.Span{Text: console.Line(text)}) {
@@ -174,9 +174,9 @@ func (m *model) sheet() []screen.Strip {
 	case going:
 		return m.paletteSheet()
 	case confirming, reasoning:
-		out := []screen.Strip{t.Ruler(m.width, m.asked.title(), true, "")}
-		if m.asked.question != "" {
-			for _, row := range terminal.WrapTo(m.width-1, "  ", 2, terminal.Span{Text: console.Line(m.asked.question)}) {
+		out := []screen.Strip{t.Ruler(m.width, m.pending.title(), true, "")}
+		if m.pending.question != "" {
+			for _, row := range terminal.WrapTo(m.width-1, "  ", 2, terminal.Span{Text: console.Line(m.pending.question)}) {
 				out = append(out, screen.Strip{{row.String(), ""}})
 			}
 		}
@@ -216,7 +216,7 @@ func (m *model) details() []screen.Strip {
 }
 
 // title returns the command that the question about an action is about, and the number of others.
-func (a asked) title() string {
+func (a pendingAction) title() string {
 	title := console.Line(quoted(a.lines[0]))
 	if more := len(a.lines) - 1; more > 0 {
 		title += fmt.Sprintf(" … and %d more", more)

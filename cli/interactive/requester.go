@@ -19,7 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// The messages that the desk sends to the model.
+// The messages that the requester sends to the model.
 type (
 	// beat is sent every beatEvery, so that the model reads its clock.
 	beat struct{}
@@ -67,18 +67,18 @@ type (
 	}
 )
 
-// How often the desk polls (plus jitter), and how long it waits for a response.
+// How often the requester polls (plus jitter), and how long it waits for a response.
 const (
-	beatEvery = time.Second
-	lookEvery = 2 * time.Second
-	jitter    = time.Second
-	resting   = 5 // a load is followed by a pause of this many times its duration
-	patience  = 20 * time.Second
-	runWithin = 2 * time.Minute
+	beatEvery       = time.Second
+	pollEvery       = 2 * time.Second
+	jitter          = time.Second
+	resting         = 5 // a load is followed by a pause of this many times its duration
+	responseTimeout = 20 * time.Second
+	runTimeout      = 2 * time.Minute
 )
 
-// asker returns the commands of the model. The desk implements it; tests use a fake.
-type asker interface {
+// requests returns the commands of the model. The requester implements it; tests use a fake.
+type requests interface {
 	beat() tea.Cmd
 	again(v *view, took time.Duration) tea.Cmd
 	load(v *view) tea.Cmd
@@ -89,35 +89,35 @@ type asker interface {
 	content(line []string) (Content, error)
 }
 
-// desk makes requests to the control plane on behalf of the screens. Each of its methods returns a
+// requester makes requests to the control plane on behalf of the screens. Each of its methods returns a
 // command.
-type desk struct {
+type requester struct {
 	*screen.Commands
 
 	client  *apiclient.Client
 	options Options
 }
 
-func newDesk(ctx context.Context, client *apiclient.Client, o Options) *desk {
-	return &desk{screen.NewCommands(ctx), client, o}
+func newRequester(ctx context.Context, client *apiclient.Client, o Options) *requester {
+	return &requester{screen.NewCommands(ctx), client, o}
 }
 
-func (d *desk) beat() tea.Cmd { return d.After(beatEvery, beat{}) }
+func (r *requester) beat() tea.Cmd { return r.After(beatEvery, beat{}) }
 
 // again schedules the next load of a view, with jitter, so that many screens do not poll at the
 // same time. What takes long to load is loaded less often.
-func (d *desk) again(v *view, took time.Duration) tea.Cmd {
-	return d.After(max(lookEvery, resting*took)+rand.N(jitter), due{v, v.turn})
+func (r *requester) again(v *view, took time.Duration) tea.Cmd {
+	return r.After(max(pollEvery, resting*took)+rand.N(jitter), due{v, v.turn})
 }
 
 // load fetches what a view shows, once or, for a Follower, until it is closed.
-func (d *desk) load(v *view) tea.Cmd {
+func (r *requester) load(v *view) tea.Cmd {
 	if f, follows := v.content.(Follower); follows {
-		return d.follow(v, f)
+		return r.follow(v, f)
 	}
 	content := v.content
-	return d.Do(patience, func(ctx context.Context) tea.Msg {
-		store, err := content.Load(apiclient.WithoutRetries(ctx), d.client)
+	return r.Do(responseTimeout, func(ctx context.Context) tea.Msg {
+		store, err := content.Load(apiclient.WithoutRetries(ctx), r.client)
 		return loaded{v, store, screen.TimeoutError(err)}
 	})
 }
@@ -132,8 +132,8 @@ type change struct {
 }
 
 // follow passes on what a Follower receives, several changes at a time if they arrive fast.
-func (d *desk) follow(v *view, f Follower) tea.Cmd {
-	ctx, cancel := context.WithCancel(d.Context())
+func (r *requester) follow(v *view, f Follower) tea.Cmd {
+	ctx, cancel := context.WithCancel(r.Context())
 	v.leave = cancel
 	changes := make(chan change, mostPushed)
 	send := func(c change) {
@@ -155,10 +155,10 @@ func (d *desk) follow(v *view, f Follower) tea.Cmd {
 		return p
 	}
 	return func() tea.Msg {
-		started := d.Go(func() { // reads until the view is left or nothing more will change
+		started := r.Go(func() { // reads until the view is left or nothing more will change
 			defer cancel()
 			defer close(changes)
-			err := f.Follow(ctx, d.client, page.Feed{
+			err := f.Follow(ctx, r.client, page.Feed{
 				Send:  func(store func()) { send(change{store: store}) },
 				Heard: func(err error) { send(change{err: err}) },
 			})
@@ -180,11 +180,11 @@ func (p *pushed) add(c change) {
 
 // run runs commands of nuon one after the other. It runs no more of them once the control plane is
 // unreachable.
-func (d *desk) run(lines [][]string, then string) tea.Cmd {
-	return d.Do(time.Duration(len(lines))*runWithin, func(ctx context.Context) tea.Msg {
+func (r *requester) run(lines [][]string, then string) tea.Cmd {
+	return r.Do(time.Duration(len(lines))*runTimeout, func(ctx context.Context) tea.Msg {
 		out := ran{then: then, of: len(lines)}
 		for n, line := range lines {
-			said, err := d.runOne(ctx, line)
+			said, err := r.runOne(ctx, line)
 			if out.err == nil {
 				out.line, out.said, out.err = quoted(line), said, screen.TimeoutError(err)
 			}
@@ -200,15 +200,15 @@ func (d *desk) run(lines [][]string, then string) tea.Cmd {
 	})
 }
 
-func (d *desk) runOne(ctx context.Context, line []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, runWithin)
+func (r *requester) runOne(ctx context.Context, line []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
-	return d.options.Run(ctx, line...)
+	return r.options.Run(ctx, line...)
 }
 
 // save writes a new file into the current directory. It does not replace a file.
-func (d *desk) save(file string, content []byte) tea.Cmd {
-	return d.Do(patience, func(context.Context) tea.Msg {
+func (r *requester) save(file string, content []byte) tea.Cmd {
+	return r.Do(responseTimeout, func(context.Context) tea.Msg {
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
 			_, err = f.Write(content)
@@ -226,17 +226,17 @@ var sources = map[string]complete.Source{
 }
 
 // names fetches the names of a kind of object.
-func (d *desk) names(kind string) tea.Cmd {
-	return d.Do(patience, func(ctx context.Context) tea.Msg {
-		names, err := sources[kind](ctx, d.client, nil)
+func (r *requester) names(kind string) tea.Cmd {
+	return r.Do(responseTimeout, func(ctx context.Context) tea.Msg {
+		names, err := sources[kind](ctx, r.client, nil)
 		return completed{kind, names, err}
 	})
 }
 
 // review fetches the waiting plans that the arguments name.
-func (d *desk) review(args []string) tea.Cmd {
-	return d.Do(patience, func(context.Context) tea.Msg {
-		s, err := review.Prepare(d.Context(), d.client,
+func (r *requester) review(args []string) tea.Cmd {
+	return r.Do(responseTimeout, func(context.Context) tea.Msg {
+		s, err := review.Prepare(r.Context(), r.client,
 			func(a api.Approval) bool { return len(args) == 0 || approvals.Named(a, args...) })
 		return prepared{s, screen.TimeoutError(err)}
 	})
