@@ -52,6 +52,29 @@ func TestADeletedSourceIsPackedAgain(t *testing.T) {
 	}
 }
 
+// TestADeletedArtifactIsBuiltAgain deletes a build whose input is not current, and returns to that input.
+func TestADeletedArtifactIsBuiltAgain(t *testing.T) {
+	repo := hello(t)
+	b := newBench(t, repo)
+	b.connect(true)
+	b.sync()
+	b.succeed("sandbox", "web", "metrics")
+	first := b.builds("web")[0]
+	files := b.sourceOf(first)
+	repo.Write("modules/web/main.tf", "output \"name\" { value = \"second\" }\n")
+	b.push("second")
+	b.succeed("web")
+
+	b.in(func(ctx context.Context, tx *store.Tx) error { return tx.DropBuilds(ctx, b.org, []string{first.ID}) })
+	repo.Write("modules/web/main.tf", files["modules/web/main.tf"])
+	b.push("first again")
+	builds := b.builds("web")
+	if again := builds[len(builds)-1]; again.InputID != first.InputID || again.Number != 3 || again.Status != "queued" ||
+		again.SourceDigest != first.SourceDigest {
+		t.Errorf("the build is %+v", again)
+	}
+}
+
 // TestASourceIsDeletedDuringABuild begins the deletion of a source after it was pushed and before its build is created.
 func TestASourceIsDeletedDuringABuild(t *testing.T) {
 	repo := hello(t)

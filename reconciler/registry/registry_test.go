@@ -213,7 +213,7 @@ func (r *rig) request(t *testing.T, method, path, token string) (*http.Response,
 	return answer, string(body)
 }
 
-func TestTheDoor(t *testing.T) {
+func TestWhatTokensAllow(t *testing.T) {
 	r := start(t, t.TempDir())
 	packed := module(t, "# door\n")
 	full := r.token("dev/vendor", ActionPull, ActionPush)
