@@ -150,6 +150,9 @@ func isReady(pod *corev1.Pod) bool {
 
 // waitForStart waits for a pod that has not started, as long as it can.
 func (p *Pod) waitForStart(pod *corev1.Pod) (bool, error) {
+	if pod.Spec.NodeName == "" && !p.dir.HasHandover() {
+		return p.unproven("the job started in another pod, which was removed before this runner saw it")
+	}
 	why := whyWaiting(pod)
 	over := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded || pod.DeletionTimestamp != nil
 	late := time.Now().After(p.startBy)

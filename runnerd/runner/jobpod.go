@@ -42,6 +42,8 @@ func (r *runner) newPods(id, fingerprint string) *jobpod.Runner {
 type jobPod struct {
 	*attempt
 	pod *jobpod.Pod
+	// nextDelete is when the pod may be deleted again: a pod on a lost node never ends.
+	nextDelete time.Time
 }
 
 // newExecutor returns the executor that an attempt was accepted for.
@@ -176,20 +178,28 @@ func (p *jobPod) changes() <-chan struct{} { return p.pod.Changes() }
 func (p *jobPod) memory() (int64, error) { return 0, nil }
 
 // interrupt deletes the pod; the kubelet kills what has not ended after the grace period.
-func (p *jobPod) interrupt(ctx context.Context) bool { return p.delete(ctx, p.runner.Timing.JobGrace) }
-
-// kill shortens the grace period.
-func (p *jobPod) kill(ctx context.Context) error {
-	p.delete(ctx, time.Second)
-	return nil
-}
-
-func (p *jobPod) delete(ctx context.Context, grace time.Duration) bool {
-	done, err := p.pod.Interrupt(ctx, grace)
+func (p *jobPod) interrupt(ctx context.Context) bool {
+	if time.Now().Before(p.nextDelete) {
+		return false
+	}
+	done, err := p.pod.Interrupt(ctx, p.runner.Timing.JobGrace)
 	if err != nil {
 		p.log.Warn("cannot interrupt the job", "error", err)
+		p.nextDelete = time.Now().Add(p.runner.Timing.HeartbeatInterval)
 	}
 	return done && err == nil
+}
+
+// kill shortens the grace period. It is called until the pod has ended.
+func (p *jobPod) kill(ctx context.Context) error {
+	if time.Now().Before(p.nextDelete) {
+		return nil
+	}
+	p.nextDelete = time.Now().Add(p.runner.Timing.HeartbeatInterval)
+	if _, err := p.pod.Interrupt(ctx, time.Second); err != nil {
+		p.log.Warn("cannot kill the job", "error", err)
+	}
+	return nil
 }
 
 func (p *jobPod) finish(ctx context.Context) error {

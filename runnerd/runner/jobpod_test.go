@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -58,7 +59,8 @@ func (p *place) startOn(t *testing.T) (node string, pod *corev1.Pod) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = p.CoreV1().Nodes().Delete(t.Context(), node, metav1.DeleteOptions{}) // the test may have removed it
+		// The test may have removed it.
+		_ = p.CoreV1().Nodes().Delete(context.Background(), node, metav1.DeleteOptions{})
 	})
 	pod = p.awaitPod(t)
 	if err := p.CoreV1().Pods(p.namespace).Bind(t.Context(), &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name},
@@ -69,6 +71,10 @@ func (p *place) startOn(t *testing.T) (node string, pod *corev1.Pod) {
 		t.Fatal(err)
 	}
 	p.report(t, pod, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+	testtime.Until(t, "the runner has seen where the pod runs", func() bool {
+		seen, _, err := spool.Attempt{Dir: filepath.Join(p.dir, "spool", "job_1.1")}.Pod()
+		return err == nil && seen.Node == node
+	})
 	return node, pod
 }
 

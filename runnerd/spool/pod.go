@@ -66,6 +66,9 @@ func (a Attempt) HandoverFile() string { return a.path(handoverFile) }
 // SaveHandover stores what the job process of a pod needs once.
 func (a Attempt) SaveHandover(content []byte) error { return WriteFile(a.HandoverFile(), content) }
 
+// HasHandover reports whether nobody has taken what the job process needs.
+func (a Attempt) HasHandover() bool { return a.has(handoverFile) }
+
 // TakeHandover reads and removes the file that SaveHandover wrote. Of several processes that call it, one succeeds; for
 // the others the error wraps fs.ErrNotExist. So either the job process starts, or runnerd knows that it never will.
 func TakeHandover(file string) ([]byte, error) {
