@@ -17,6 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/watch"
+	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -103,6 +104,10 @@ func Facts(i api.Install) []string {
 	}
 	if len(i.Behind) > 0 {
 		say("behind: %s", strings.Join(i.Behind, ", "))
+	}
+	for _, d := range i.Drift {
+		say("drift: others changed %s of %s since the last apply; plan it again with `nuon deploy %s %s --redeploy`",
+			diff.Plural(d.Changes, "object", "objects"), d.Component, address(i.App, i.Name), d.Component)
 	}
 	rule := approvalWords(string(i.Approval), i.AllowDestroy, i.ApprovalsByOthers)
 	if i.Approval == api.InstallApprovalApproveAll || i.AllowDestroy {

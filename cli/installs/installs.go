@@ -72,5 +72,18 @@ func Rows(items []api.InstallSummary) [][]string {
 }
 
 func row(i api.InstallSummary) []string {
-	return []string{i.Name, i.App, console.Release(i.Release, i.Commit), string(i.Status), i.Reason}
+	reason := i.Reason
+	if len(i.Drift) > 0 {
+		reason += "; drift: " + strings.Join(DriftNames(i.Drift), ", ")
+	}
+	return []string{i.Name, i.App, console.Release(i.Release, i.Commit), string(i.Status), reason}
+}
+
+// DriftNames returns the names of the components that others changed.
+func DriftNames(all []api.Drift) []string {
+	var names []string
+	for _, d := range all {
+		names = append(names, d.Component)
+	}
+	return names
 }

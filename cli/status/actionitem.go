@@ -25,6 +25,7 @@ const (
 	KindRejected Kind = "rejected" // a person rejected the change, and the install stays behind
 	KindBuild    Kind = "build"    // a component cannot be built
 	KindApp      Kind = "app"      // the repository cannot be read, or its config has errors
+	KindDrift    Kind = "drift"    // others changed what a component manages, which a plan found
 	KindWaiting  Kind = "waiting"  // an install waits for something that is missing
 	KindProgress Kind = "progress" // deployed objects are not ready yet
 	KindStale    Kind = "stale"    // an install is out of date, and its last workflow is long ago
@@ -33,8 +34,8 @@ const (
 	KindSystem   Kind = "system"   // the control plane is unhealthy
 )
 
-var kinds = []Kind{KindApproval, KindStalled, KindHealth, KindRejected, KindBuild, KindApp, KindWaiting, KindProgress,
-	KindStale, KindAccess, KindRunner, KindSystem}
+var kinds = []Kind{KindApproval, KindStalled, KindHealth, KindRejected, KindBuild, KindApp, KindDrift, KindWaiting,
+	KindProgress, KindStale, KindAccess, KindRunner, KindSystem}
 
 // ActionItem is an action item: something that waits for a person, on one install or in
 // the same way on several.
@@ -60,6 +61,7 @@ func (s snapshot) actionItems(now time.Time) []ActionItem {
 	all = append(all, s.approvalItems()...)
 	all = append(all, s.installItems(now)...)
 	all = append(all, s.healthItems()...)
+	all = append(all, s.driftItems()...)
 	all = append(all, s.buildItems()...)
 	all = append(all, s.appItems()...)
 	all = append(all, s.accessItems()...)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/installs"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -27,6 +28,7 @@ type Group struct {
 	Pinned   int      `json:"pinned,omitempty"`  // release that the installs are pinned to
 	Status   string   `json:"status"`
 	Behind   []string `json:"behind,omitempty"` // components
+	Drift    []string `json:"drift,omitempty"`  // components that others changed, as a plan found
 	Health   string   `json:"health"`
 	// Last is the last workflow. For several installs it has no number and no times.
 	Last *api.WorkflowRef `json:"last_workflow,omitempty"`
@@ -67,13 +69,14 @@ func (s snapshot) groups(app string) []Group {
 		if i.App != app {
 			continue
 		}
-		key := fmt.Sprint(i.Release, i.Target, i.Pinned, i.Status, i.Behind, i.Health, i.LastWorkflow.Kind,
-			i.LastWorkflow.Status)
+		key := fmt.Sprint(i.Release, i.Target, i.Pinned, i.Status, i.Behind, installs.DriftNames(i.Drift), i.Health,
+			i.LastWorkflow.Kind, i.LastWorkflow.Status)
 		n, has := index[key]
 		if !has {
 			n, index[key] = len(all), len(all)
 			g := Group{Release: i.Release, Commit: i.Commit, Pinned: i.Pinned, Status: string(i.Status),
-				Behind: i.Behind, Health: string(i.Health)}
+				Behind: i.Behind, Drift: installs.DriftNames(i.Drift),
+				Health: string(i.Health)}
 			if i.LastWorkflow.ID != "" {
 				last := i.LastWorkflow
 				g.Last = &last
@@ -97,6 +100,9 @@ func (g Group) row(a App, when func(time.Time) string) []string {
 	how := g.Status
 	if len(g.Behind) > 0 {
 		how += ": " + strings.Join(g.Behind, ", ")
+	}
+	if len(g.Drift) > 0 {
+		how += "; drift: " + strings.Join(g.Drift, ", ")
 	}
 	if last := g.Last; last != nil {
 		what := last.Kind

@@ -2439,6 +2439,21 @@ type DockerBuildSpec struct {
 	Target string `json:"target,omitempty,omitzero"`
 }
 
+// Drift defines model for Drift.
+type Drift struct {
+	At time.Time `json:"at"`
+
+	// Changes number of changed objects
+	Changes   int    `json:"changes"`
+	Component string `json:"component"`
+
+	// Objects the first of them
+	Objects []string `json:"objects,omitempty,omitzero"`
+
+	// Workflow the workflow that made the plan
+	Workflow string `json:"workflow,omitempty,omitzero"`
+}
+
 // Explanation defines model for Explanation.
 type Explanation struct {
 	Chain []Cause `json:"chain"`
@@ -2611,6 +2626,9 @@ type Install struct {
 	Components      []InstallComponent     `json:"components"`
 	CreatedAt       time.Time              `json:"created_at"`
 	DesiredPresence InstallDesiredPresence `json:"desired_presence"`
+
+	// Drift components of which the newest plan found that others changed something since the last apply
+	Drift []Drift `json:"drift,omitempty,omitzero"`
 
 	// Health good: all is there and ready, and the runner is online; progressing: something is not ready yet; degraded: something that was deployed does not work; attention: something is missing or needs a person; unknown: the runner is not online
 	Health InstallHealth `json:"health,omitempty,omitzero"`
@@ -2814,6 +2832,9 @@ type InstallSummary struct {
 
 	// Commit commit of the target release in the app's own repository, or the digest of the upload
 	Commit string `json:"commit,omitempty,omitzero"`
+
+	// Drift components of which the newest plan found that others changed something since the last apply
+	Drift []Drift `json:"drift,omitempty,omitzero"`
 
 	// Health good: all is there and ready, and the runner is online; progressing: something is not ready yet; degraded: something that was deployed does not work; attention: something is missing or needs a person; unknown: the runner is not online
 	Health       InstallSummaryHealth `json:"health,omitempty,omitzero"`

@@ -54,6 +54,7 @@ type world struct {
 	break_   map[string]api.JobResultStatus
 	replaces map[string]bool           // components whose next plans replace something
 	findings map[string][]diff.Finding // of each plan, by component
+	drifts   map[string][]string       // objects that others changed, by component
 	done     []string                  // jobs in the order in which they succeeded: "apply web"
 	versions int
 	strict   bool // unapproved scripts wait for the test's own answer
@@ -457,6 +458,10 @@ func (w *world) plan(spec api.PlanSpec) api.JobResult {
 		report.Changes = []diff.Change{{Address: "terraform_data.it", ResourceKind: "terraform_data", Name: "it",
 			Action: action, Risk: action.Risk()}}
 		report.Changes[0].AddFindings(w.findings[spec.Deploy.Component]...)
+	}
+	for _, at := range w.drifts[spec.Deploy.Component] {
+		report.Drift = append(report.Drift, diff.Change{Address: at, ResourceKind: "terraform_data", Name: "it",
+			Action: diff.Update})
 	}
 	report.Totals = report.Count()
 	raw, err := json.Marshal(report)

@@ -394,6 +394,20 @@ func (v View) Unhealthy() []api.ComponentHealth {
 	return all
 }
 
+// Drift returns the components of which the newest plan found that others changed something since the
+// last apply.
+func (v View) Drift() []api.Drift {
+	var all []api.Drift
+	for _, c := range v.Components {
+		var found api.Drift
+		if len(c.Drift) > 0 && c.AppliedArtifact != "" && json.Unmarshal(c.Drift, &found) == nil {
+			found.Component = c.Name
+			all = append(all, found)
+		}
+	}
+	return all
+}
+
 // Health reports whether what is to be deployed is deployed, as far as the control plane knows. A
 // component that is deployed and only behind is good.
 func (v View) Health(online bool) string {

@@ -51,7 +51,7 @@ func (v *View) addStored(p store.StoredComponentsOfInstallsRow) {
 		DesiredDigest: p.DesiredDigest,
 		DesiredReason: p.DesiredReason, WaitsFor: p.WaitsFor, Behind: p.Behind, DisabledBy: p.DisabledBy,
 		Unsatisfiable: p.Unsatisfiable, Stalled: p.Stalled,
-		AppliedDigest: p.AppliedDigest, AppliedArtifact: p.AppliedArtifact, Health: p.Health,
+		AppliedDigest: p.AppliedDigest, AppliedArtifact: p.AppliedArtifact, Health: p.Health, Drift: p.Drift,
 	})
 	// A component applied since its row was stored is no longer behind.
 	if p.Behind && (p.DesiredDigest == "" || p.DesiredDigest != p.AppliedDigest) {

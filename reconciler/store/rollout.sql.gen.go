@@ -187,7 +187,7 @@ func (q *Queries) ComponentsForRollout(ctx context.Context, orgID string, appID 
 
 const componentsOfInstalls = `-- name: ComponentsOfInstalls :many
 
-select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.desired_presence, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.disabled_by, ic.unsatisfiable, ic.stalled, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned,
+select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.desired_presence, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.disabled_by, ic.unsatisfiable, ic.stalled, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.drift, ic.abandoned,
     case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
         select 1 from jobs j
         join attempts a on a.org_id = j.org_id and a.job_id = j.id and a.number = j.attempt
@@ -245,6 +245,7 @@ func (q *Queries) ComponentsOfInstalls(ctx context.Context, orgID string, instal
 			&i.InstallComponent.AppliedInventory,
 			&i.InstallComponent.AppliedCluster,
 			&i.InstallComponent.Health,
+			&i.InstallComponent.Drift,
 			&i.InstallComponent.Abandoned,
 			&i.Applying,
 			&i.Contested,
@@ -468,7 +469,7 @@ func (q *Queries) InstallsOfRange(ctx context.Context, arg InstallsOfRangeParams
 }
 
 const listInstallComponents = `-- name: ListInstallComponents :many
-select org_id, id, install_id, component_id, name, desired_presence, desired_digest, desired_reason, waits_for, behind, disabled_by, unsatisfiable, stalled, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and install_id = $2 order by name
+select org_id, id, install_id, component_id, name, desired_presence, desired_digest, desired_reason, waits_for, behind, disabled_by, unsatisfiable, stalled, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, drift, abandoned from install_components where org_id = $1 and install_id = $2 order by name
 `
 
 func (q *Queries) ListInstallComponents(ctx context.Context, orgID string, installID string) ([]InstallComponent, error) {
@@ -505,6 +506,7 @@ func (q *Queries) ListInstallComponents(ctx context.Context, orgID string, insta
 			&i.AppliedInventory,
 			&i.AppliedCluster,
 			&i.Health,
+			&i.Drift,
 			&i.Abandoned,
 		); err != nil {
 			return nil, err
@@ -989,7 +991,7 @@ func (q *Queries) SetResolved(ctx context.Context, arg SetResolvedParams) error 
 
 const storedComponentsOfInstalls = `-- name: StoredComponentsOfInstalls :many
 select ic.install_id, ic.id, ic.component_id, ic.name, ic.desired_presence, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.disabled_by, ic.unsatisfiable, ic.stalled,
-    ic.applied_digest, ic.applied_artifact, ic.health,
+    ic.applied_digest, ic.applied_artifact, ic.health, ic.drift,
     case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
         select 1 from jobs j
         join attempts a on a.org_id = j.org_id and a.job_id = j.id and a.number = j.attempt
@@ -1020,6 +1022,7 @@ type StoredComponentsOfInstallsRow struct {
 	AppliedDigest   string
 	AppliedArtifact string
 	Health          json.RawMessage
+	Drift           json.RawMessage
 	Applying        bool
 	Rejection       string
 	Actor           string
@@ -1054,6 +1057,7 @@ func (q *Queries) StoredComponentsOfInstalls(ctx context.Context, orgID string, 
 			&i.AppliedDigest,
 			&i.AppliedArtifact,
 			&i.Health,
+			&i.Drift,
 			&i.Applying,
 			&i.Rejection,
 			&i.Actor,

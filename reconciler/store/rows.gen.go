@@ -293,6 +293,7 @@ type InstallComponent struct {
 	AppliedInventory json.RawMessage
 	AppliedCluster   json.RawMessage
 	Health           json.RawMessage
+	Drift            json.RawMessage
 	Abandoned        string
 }
 

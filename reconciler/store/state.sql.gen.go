@@ -163,7 +163,7 @@ func (q *Queries) InsertState(ctx context.Context, arg InsertStateParams) (int32
 }
 
 const installComponentNamed = `-- name: InstallComponentNamed :one
-select org_id, id, install_id, component_id, name, desired_presence, desired_digest, desired_reason, waits_for, behind, disabled_by, unsatisfiable, stalled, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and install_id = $2 and name = $3
+select org_id, id, install_id, component_id, name, desired_presence, desired_digest, desired_reason, waits_for, behind, disabled_by, unsatisfiable, stalled, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, drift, abandoned from install_components where org_id = $1 and install_id = $2 and name = $3
 `
 
 // InstallComponentNamed returns a component of an install by its name.
@@ -195,6 +195,7 @@ func (q *Queries) InstallComponentNamed(ctx context.Context, orgID string, insta
 		&i.AppliedInventory,
 		&i.AppliedCluster,
 		&i.Health,
+		&i.Drift,
 		&i.Abandoned,
 	)
 	return i, err

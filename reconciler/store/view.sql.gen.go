@@ -1325,7 +1325,7 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 }
 
 const viewInstallComponents = `-- name: ViewInstallComponents :many
-select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.desired_presence, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.disabled_by, ic.unsatisfiable, ic.stalled, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned, c.kind from install_components ic
+select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.desired_presence, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.disabled_by, ic.unsatisfiable, ic.stalled, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.drift, ic.abandoned, c.kind from install_components ic
 join components c on c.org_id = ic.org_id and c.id = ic.component_id
 where ic.org_id = $1 and ic.install_id = $2 order by c.kind <> 'sandbox', ic.name
 `
@@ -1369,6 +1369,7 @@ func (q *Queries) ViewInstallComponents(ctx context.Context, orgID string, insta
 			&i.InstallComponent.AppliedInventory,
 			&i.InstallComponent.AppliedCluster,
 			&i.InstallComponent.Health,
+			&i.InstallComponent.Drift,
 			&i.InstallComponent.Abandoned,
 			&i.Kind,
 		); err != nil {

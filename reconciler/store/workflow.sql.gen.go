@@ -681,7 +681,7 @@ func (q *Queries) FinishWorkflow(ctx context.Context, arg FinishWorkflowParams) 
 }
 
 const installComponentByID = `-- name: InstallComponentByID :one
-select org_id, id, install_id, component_id, name, desired_presence, desired_digest, desired_reason, waits_for, behind, disabled_by, unsatisfiable, stalled, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and id = $2
+select org_id, id, install_id, component_id, name, desired_presence, desired_digest, desired_reason, waits_for, behind, disabled_by, unsatisfiable, stalled, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, drift, abandoned from install_components where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD string) (InstallComponent, error) {
@@ -712,6 +712,7 @@ func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD str
 		&i.AppliedInventory,
 		&i.AppliedCluster,
 		&i.Health,
+		&i.Drift,
 		&i.Abandoned,
 	)
 	return i, err
@@ -1234,7 +1235,7 @@ func (q *Queries) ScriptAnswers(ctx context.Context, orgID string, installID str
 
 const setApplied = `-- name: SetApplied :execrows
 update install_components set applied_digest = $1, applied_artifact = $2, applied_release_id = $3,
-    applied_config = $4, applied_values = $5, applied_inventory = $6, applied_at = now(), abandoned = '',
+    applied_config = $4, applied_values = $5, applied_inventory = $6, applied_at = now(), abandoned = '', drift = null,
     health = case when $2::text = '' then null else health end,
     applied_cluster = case when $2::text = '' then null else applied_cluster end
 where org_id = $7 and id = $8
@@ -1277,6 +1278,17 @@ update install_components set applied_cluster = $1 where org_id = $2 and id = $3
 // SetCluster stores which cluster the runner applied to.
 func (q *Queries) SetCluster(ctx context.Context, cluster json.RawMessage, orgID string, iD string) error {
 	_, err := q.db.Exec(ctx, setCluster, cluster, orgID, iD)
+	return err
+}
+
+const setDrift = `-- name: SetDrift :exec
+update install_components set drift = $1
+where org_id = $2 and id = $3 and applied_artifact <> '' and drift is distinct from $1
+`
+
+// SetDrift stores what the newest plan found changed by others, or with null that it found nothing.
+func (q *Queries) SetDrift(ctx context.Context, drift json.RawMessage, orgID string, iD string) error {
+	_, err := q.db.Exec(ctx, setDrift, drift, orgID, iD)
 	return err
 }
 

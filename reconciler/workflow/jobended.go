@@ -168,6 +168,9 @@ func (e jobEnd) savePlan(ctx context.Context, target Target, report *diff.Report
 	if err != nil {
 		return err
 	}
+	if err := e.saveDrift(ctx, report); err != nil {
+		return err
+	}
 	return e.tx.LinkPlan(ctx, store.LinkPlanParams{OrgID: e.tx.Org, WorkflowID: e.step.WorkflowID,
 		Component: e.step.Component, PlanID: planID})
 }

@@ -20,8 +20,9 @@ func (s *Screen) Page(time.Time) page.Page {
 	}
 	needs.Rows = items
 	fleet := page.Section{Title: "fleet",
-		Columns: page.Columns("APP", "INSTALLS", "RELEASE", "STATUS", "HEALTH", "BEHIND?", "LAST WORKFLOW?", "AGE?"),
-		Empty:   "No apps yet: create a config with `nuon init`, and the app with `nuon apps create NAME`."}
+		Columns: page.Columns("APP", "INSTALLS", "RELEASE", "STATUS", "HEALTH", "BEHIND?", "DRIFT?", "LAST WORKFLOW?",
+			"AGE?"),
+		Empty: "No apps yet: create a config with `nuon init`, and the app with `nuon apps create NAME`."}
 	var groups page.List
 	for _, a := range s.status.Apps {
 		for _, g := range a.Groups {
@@ -55,7 +56,7 @@ func itemRow(m status.ActionItem) page.Row {
 	}
 	ink := page.Bad
 	switch m.Kind {
-	case status.KindApproval, status.KindWaiting, status.KindProgress, status.KindStale:
+	case status.KindApproval, status.KindWaiting, status.KindProgress, status.KindStale, status.KindDrift:
 		ink = page.Warn
 	}
 	r.Cells = []page.Text{{Text: string(m.Kind), Ink: ink}, page.T(m.Headline()), since, {Text: m.Why, Ink: page.Faint}}
@@ -107,7 +108,8 @@ func groupRow(a status.App, g status.Group) page.Row {
 		}
 	}
 	r.Cells = []page.Text{page.T(a.Name), page.T(status.InstallNames(g.Installs)), page.T(g.ReleaseOf(a.Release)),
-		page.Status(g.Status), page.Status(g.Health), page.T(cmp.Or(strings.Join(g.Behind, ", "), "-")), last, age}
+		page.Status(g.Status), page.Status(g.Health), page.T(cmp.Or(strings.Join(g.Behind, ", "), "-")),
+		page.Drift(g.Drift), last, age}
 	r.Detail = []string{strings.Join(g.Installs, ", ")}
 	return r
 }

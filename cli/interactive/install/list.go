@@ -7,6 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/installs"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -49,8 +50,9 @@ func (l *List) Page(time.Time) page.Page {
 		rows = append(rows, summaryRow(i))
 	}
 	p.Sections = []page.Section{{Rows: rows,
-		Columns: page.Columns("NAME", "APP", "STATUS", "RELEASE", "HEALTH?", "LAST WORKFLOW?", "AGE?", "REASON?"),
-		Empty:   "No installs: create one with `nuon installs create NAME --app APP`."}}
+		Columns: page.Columns("NAME", "APP", "STATUS", "RELEASE", "HEALTH?", "DRIFT?", "LAST WORKFLOW?", "AGE?",
+			"REASON?"),
+		Empty: "No installs: create one with `nuon installs create NAME --app APP`."}}
 	return p
 }
 
@@ -77,6 +79,7 @@ func summaryRow(i api.InstallSummary) page.Row {
 		ID: i.ID, Open: "install " + name, Copy: i.ID, Command: "nuon installs get " + name, Detail: detail,
 		Search: strings.Join(search, " "),
 		Cells: []page.Text{page.T(i.Name), page.T(i.App), page.Status(string(i.Status)), page.T(release),
-			page.Status(string(i.Health)), last, age, {Text: i.Reason, Ink: page.Faint}},
+			page.Status(string(i.Health)), page.Drift(installs.DriftNames(i.Drift)), last, age,
+			{Text: i.Reason, Ink: page.Faint}},
 	}
 }

@@ -67,6 +67,14 @@ func Age(at time.Time) Text {
 	return Text{At: at, Ink: Faint}
 }
 
+// Drift returns the components that others changed; "-" if there are none.
+func Drift(components []string) Text {
+	if len(components) == 0 {
+		return Text{Text: "-", Ink: Faint}
+	}
+	return Text{Text: strings.Join(components, ", "), Ink: Warn}
+}
+
 // Row is a line that can be selected.
 type Row struct {
 	ID      string   // identifies the row when the page changes

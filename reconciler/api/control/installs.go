@@ -445,7 +445,7 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 		ID: s.ID, Name: s.Name, App: s.App, Status: api.InstallStatus(s.Status), Reason: s.Reason, Blocked: s.Blocked,
 		RejectedAt: s.RejectedAt, Release: s.Release, Target: s.Target, Commit: s.Commit, Latest: s.Latest,
 		Pinned: s.Pinned, PinReason: row.PinReason, PinnedBy: row.PinnedBy, Behind: s.Behind,
-		Health: api.InstallHealth(s.Health), Unhealthy: s.Unhealthy,
+		Health: api.InstallHealth(s.Health), Unhealthy: s.Unhealthy, Drift: s.Drift,
 		Runner: s.Runner, RunnerOnline: s.RunnerOnline, ManagedBy: api.InstallManagedBy(s.ManagedBy), Labels: s.Labels,
 		LastWorkflow: s.LastWorkflow,
 		Approval:     api.InstallApproval(row.Approval), AllowDestroy: row.AllowDestroy,

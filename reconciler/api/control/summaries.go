@@ -70,7 +70,8 @@ func summary(
 		ID: i.ID, Name: i.Name, App: row.App, Release: int(v.AppliedRelease()), Target: int(v.Release.Number),
 		Latest: int(v.Latest), Behind: v.Behind,
 		RejectedAt: v.RejectedAt(),
-		Health:     api.InstallSummaryHealth(v.Health(online)), Unhealthy: v.Unhealthy(), Runner: runner.Name,
+		Health:     api.InstallSummaryHealth(v.Health(online)), Unhealthy: v.Unhealthy(), Drift: v.Drift(),
+		Runner:       runner.Name,
 		RunnerOnline: online, ManagedBy: api.InstallSummaryManagedBy(i.ManagedBy),
 	}
 	status, reason := v.Status()

@@ -704,6 +704,8 @@ create table install_components (
     applied_cluster    jsonb,
     -- Its health, as its runner reported it last.
     health             jsonb,
+    -- What others changed since the last apply, as the newest plan found it (api.Drift).
+    drift              jsonb,
     -- Who abandoned its state and why, until it is applied again: earlier resources may still exist.
     abandoned          text not null default '',
     primary key (org_id, id),

@@ -215,7 +215,7 @@ order by s.install_component_id, s.version;
 -- of exactly those, the sandbox first. It does not read what was applied, which may be large.
 -- name: StoredComponentsOfInstalls :many
 select ic.install_id, ic.id, ic.component_id, ic.name, ic.desired_presence, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.disabled_by, ic.unsatisfiable, ic.stalled,
-    ic.applied_digest, ic.applied_artifact, ic.health,
+    ic.applied_digest, ic.applied_artifact, ic.health, ic.drift,
     case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
         select 1 from jobs j
         join attempts a on a.org_id = j.org_id and a.job_id = j.id and a.number = j.attempt

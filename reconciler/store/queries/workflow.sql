@@ -235,7 +235,7 @@ select * from install_components where org_id = @org_id and id = @id;
 -- became unknown.
 -- name: SetApplied :execrows
 update install_components set applied_digest = @digest, applied_artifact = @artifact, applied_release_id = @release_id,
-    applied_config = @config, applied_values = @values_read, applied_inventory = @inventory, applied_at = now(), abandoned = '',
+    applied_config = @config, applied_values = @values_read, applied_inventory = @inventory, applied_at = now(), abandoned = '', drift = null,
     health = case when @artifact::text = '' then null else health end,
     applied_cluster = case when @artifact::text = '' then null else applied_cluster end
 where org_id = @org_id and id = @id;
@@ -248,6 +248,11 @@ update install_components set applied_cluster = @cluster where org_id = @org_id 
 -- name: SetHealth :exec
 update install_components set health = @health
 where org_id = @org_id and id = @id and applied_artifact <> '' and coalesce((health ->> 'at')::timestamptz < @seen_at::timestamptz, true);
+
+-- SetDrift stores what the newest plan found changed by others, or with null that it found nothing.
+-- name: SetDrift :exec
+update install_components set drift = @drift
+where org_id = @org_id and id = @id and applied_artifact <> '' and drift is distinct from @drift;
 
 -- name: DeleteOutputs :exec
 delete from outputs where org_id = @org_id and install_id = @install_id and scope = @scope and owner = @owner;
