@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
 // maxOutputTail bounds how many bytes at the end of an output file are used.
@@ -27,7 +28,7 @@ func (a *attempt) outputTail() ([]string, error) {
 }
 
 func readEnd(file string, most int64) (string, error) {
-	opened, err := os.Open(file)
+	opened, err := spool.OpenOutput(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

@@ -100,6 +100,11 @@ func (a Attempt) StdoutFile() string { return a.path("stdout") }
 // StderrFile returns the file for the Go runtime's output when the job process crashes.
 func (a Attempt) StderrFile() string { return a.path("stderr") }
 
+// OpenOutput opens StdoutFile or StderrFile for reading.
+func OpenOutput(file string) (*os.File, error) {
+	return openOwn(filepath.Dir(file), filepath.Base(file), os.O_RDONLY)
+}
+
 // SaveRecord replaces the record.
 func (a Attempt) SaveRecord(record Record) error { return a.save(recordFile, record) }
 
@@ -219,7 +224,7 @@ func (a Attempt) load(name string, into any) (bool, error) {
 }
 
 func loadJSON(file string, limit int64, into any) (bool, error) {
-	opened, err := os.Open(file)
+	opened, err := openOwn(filepath.Dir(file), filepath.Base(file), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -227,6 +232,11 @@ func loadJSON(file string, limit int64, into any) (bool, error) {
 		return false, fmt.Errorf("read %s: %w", file, err)
 	}
 	defer func() { _ = opened.Close() }()
+	return decodeJSON(opened, limit, into)
+}
+
+func decodeJSON(opened *os.File, limit int64, into any) (bool, error) {
+	file := opened.Name()
 	content, err := io.ReadAll(io.LimitReader(opened, limit+1))
 	if err != nil {
 		return false, fmt.Errorf("read %s: %w", file, err)

@@ -44,11 +44,11 @@ type indexEntry struct {
 
 // Chunks opens the log for shipping. The result is for one goroutine.
 func (a Attempt) Chunks() (*Chunks, error) {
-	log, err := os.OpenFile(a.path(logFile), os.O_RDONLY|os.O_CREATE, 0o600)
+	log, err := openOwn(a.Dir, logFile, os.O_RDONLY|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("open the log of the attempt: %w", err)
 	}
-	index, err := os.OpenFile(a.path(chunksFile), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	index, err := openOwn(a.Dir, chunksFile, os.O_RDWR|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the chunks of the attempt: %w", err), log.Close())
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // WriteFile replaces the whole content of file, readable only by its owner. When it returns,
@@ -57,6 +58,28 @@ func replaceFile(file string, content []byte) error {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return nil
+}
+
+// openOwn opens a file of a directory that the programs of a job can write to. It follows no link out of that
+// directory, because runnerd may read files that those programs may not, and it never waits for a pipe.
+func openOwn(dir, name string, flags int) (*os.File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	opened, err := root.OpenFile(name, flags|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := opened.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", opened.Name())
+	}
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return opened, nil
 }
 
 // syncDir makes a new name in dir survive a crash.

@@ -15,7 +15,7 @@ import (
 // OpenLog opens the log of the attempt for appending. Each Write must consist of complete
 // lines, each the JSON of an api.LogLine.
 func (a Attempt) OpenLog() (*os.File, error) {
-	out, err := os.OpenFile(a.path(logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	out, err := openOwn(a.Dir, logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return nil, fmt.Errorf("open the log of the attempt: %w", err)
 	}
@@ -52,7 +52,7 @@ func (a Attempt) AppendLines(level api.LogLineL, messages ...string) error {
 }
 
 func (a Attempt) logIsTorn() (bool, error) {
-	in, err := os.Open(a.path(logFile))
+	in, err := openOwn(a.Dir, logFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

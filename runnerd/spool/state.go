@@ -56,6 +56,9 @@ func (a Attempt) States() ([]string, error) { return a.stateFiles(stateSuffix) }
 func (a Attempt) RejectedStates() ([]string, error) { return a.stateFiles(rejectedSuffix) }
 
 func (a Attempt) stateFiles(suffix string) ([]string, error) {
+	if info, err := os.Lstat(a.StateDir()); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("read the spooled states: %s is not a directory", a.StateDir())
+	}
 	entries, err := os.ReadDir(a.StateDir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -98,13 +101,39 @@ func (a Attempt) EachState(do func(file string, state api.State) error) error {
 // LoadState reads one file of States. It returns false when the version was
 // delivered in the meantime.
 func LoadState(file string) (state api.State, found bool, err error) {
-	found, err = loadJSON(file, maxState, &state)
+	dir, name := splitState(file)
+	opened, err := openOwn(dir, name, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return state, false, nil
+	}
+	if err != nil {
+		return state, false, fmt.Errorf("read %s: %w", file, err)
+	}
+	defer func() { _ = opened.Close() }()
+	found, err = decodeJSON(opened, maxState, &state)
 	return state, found, err
+}
+
+// splitState returns the directory that the directory of a state belongs to, and the rest of the path.
+func splitState(file string) (dir, name string) {
+	states := filepath.Dir(file)
+	return filepath.Dir(states), filepath.Join(filepath.Base(states), filepath.Base(file))
+}
+
+// inOwn calls do with the directory that the directory of a state belongs to, out of which no link leads.
+func inOwn(file string, do func(root *os.Root, name string) error) error {
+	dir, name := splitState(file)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(root, name), root.Close())
 }
 
 // RemoveState removes a version that has been delivered.
 func RemoveState(file string) error {
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err := inOwn(file, (*os.Root).Remove)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove a delivered state: %w", err)
 	}
 	return nil
@@ -113,7 +142,10 @@ func RemoveState(file string) error {
 // RejectState renames a version that the server rejects permanently, so that it is
 // stored but not sent again.
 func RejectState(file string) error {
-	if err := os.Rename(file, strings.TrimSuffix(file, stateSuffix)+rejectedSuffix); err != nil {
+	err := inOwn(file, func(root *os.Root, name string) error {
+		return root.Rename(name, strings.TrimSuffix(name, stateSuffix)+rejectedSuffix)
+	})
+	if err != nil {
 		return fmt.Errorf("store a rejected state: %w", err)
 	}
 	return nil
