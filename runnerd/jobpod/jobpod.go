@@ -217,13 +217,17 @@ func (p *Pod) create(ctx context.Context) error {
 	return p.dir.SavePod(p.seen)
 }
 
-// onlyNode returns the node to which the volume of the claim is bound: that of the runner, which has it mounted; empty
+// onlyNode records the claim, and returns the node to which the volume of the claim is bound: that of the runner, which has it mounted; empty
 // for a volume that many nodes can mount.
 func (p *Pod) onlyNode(ctx context.Context) (string, error) {
 	claim, err := p.client.CoreV1().PersistentVolumeClaims(p.seen.Namespace).Get(ctx, p.request.Executor.Claim,
 		metav1.GetOptions{})
 	if err != nil {
 		return "", p.explain("read the claim "+p.request.Executor.Claim+" for the Job", err)
+	}
+	p.seen.Claim, p.seen.ClaimUID = claim.Name, string(claim.UID)
+	if err := p.dir.SavePod(p.seen); err != nil {
+		return "", err
 	}
 	if slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteMany) {
 		return "", nil

@@ -75,8 +75,15 @@ func (p *Pod) note(pod *corev1.Pod) error {
 	return p.dir.SavePod(now)
 }
 
-// end stores the proof that the job process does not run.
+// end stores the proof that the job process does not run. A report about one pod is none if the Job has another pod
+// that may run: a Job can get two, and only one of them has the job process.
 func (p *Pod) end(proof spool.PodEnd) (alive bool, err error) {
+	if proof.Proof == spool.ProofKubelet || proof.Proof == spool.ProofNode {
+		if other := p.watched.other(p.seen.UID); other != nil {
+			p.seen.Node, p.seen.Unproven = "", ""
+			return true, p.note(other)
+		}
+	}
 	p.seen.Ended, p.seen.Unproven = &proof, ""
 	if err := p.dir.SavePod(p.seen); err != nil {
 		p.seen.Ended = nil
@@ -103,7 +110,7 @@ func (p *Pod) judge(ctx context.Context, pod *corev1.Pod) (bool, error) {
 		return p.terminated(pod, *status.State.Terminated)
 	}
 	if !there || status.State.Running == nil {
-		return p.waitForStart(pod)
+		return p.waitForStart(ctx, pod)
 	}
 	if pod.DeletionTimestamp == nil && isReady(pod) || !p.isDue() {
 		return true, nil
@@ -149,8 +156,12 @@ func isReady(pod *corev1.Pod) bool {
 }
 
 // waitForStart waits for a pod that has not started, as long as it can.
-func (p *Pod) waitForStart(pod *corev1.Pod) (bool, error) {
+func (p *Pod) waitForStart(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	if pod.Spec.NodeName == "" && !p.dir.HasHandover() {
+		if other := p.watched.other(p.seen.UID); other != nil && other.Spec.NodeName != "" {
+			p.seen.Node, p.seen.Unproven = "", ""
+			return true, p.note(other)
+		}
 		return p.unproven("the job started in another pod, which was removed before this runner saw it")
 	}
 	why := whyWaiting(pod)
@@ -164,7 +175,10 @@ func (p *Pod) waitForStart(pod *corev1.Pod) (bool, error) {
 		proof.Message = fmt.Sprintf("the pod %s ended before it started: %s", pod.Name, why)
 	}
 	never, err := p.neverStarts(proof)
-	return !never, err
+	if err != nil || never || !over || !p.isDue() {
+		return !never, err
+	}
+	return p.withoutNode(ctx)
 }
 
 // startLimit returns how long the pod may take to start: the time limit of the job counts from its creation.
@@ -238,7 +252,7 @@ func (p *Pod) withoutPod(ctx context.Context) (bool, error) {
 	switch {
 	case err == nil && string(pod.UID) == p.seen.UID:
 		return true, nil // what follows it is late
-	case err != nil && !apierrors.IsNotFound(err):
+	case err != nil && !isGone(err):
 		return true, fmt.Errorf("read the pod %s: %w", p.seen.Name, err)
 	}
 	never, err := p.neverStarts(spool.PodEnd{Message: "the pod " + p.seen.Name + " was deleted before it started"})
@@ -317,11 +331,10 @@ func (p *Pod) withoutNode(ctx context.Context) (bool, error) {
 	}
 	node, err := p.client.CoreV1().Nodes().Get(ctx, p.seen.Node, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
-		return p.end(spool.PodEnd{Proof: spool.ProofNode,
-			Message: "its node " + p.seen.Node + " was removed from the cluster"})
+	case isGone(err):
+		return p.endWithNode(ctx, "its node "+p.seen.Node+" was removed from the cluster")
 	case err == nil && slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == outOfService }):
-		return p.end(spool.PodEnd{Proof: spool.ProofNode, Message: "its node " + p.seen.Node + " is out of service"})
+		return p.endWithNode(ctx, "its node "+p.seen.Node+" is out of service")
 	case err != nil && !apierrors.IsForbidden(err):
 		return true, fmt.Errorf("read the node %s: %w", p.seen.Node, err)
 	case p.watched.pod(p.seen.UID) == nil:
@@ -339,6 +352,26 @@ func reports(node *corev1.Node) bool {
 	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
+}
+
+// endWithNode ends an attempt whose node does not run any more, if the API server that reports this is that of the
+// cluster in which the pod was created. A kubeconfig can name another cluster later, which has none of its nodes.
+func (p *Pod) endWithNode(ctx context.Context, why string) (bool, error) {
+	claim, err := p.client.CoreV1().PersistentVolumeClaims(p.seen.Namespace).Get(ctx, p.seen.Claim, metav1.GetOptions{})
+	switch {
+	case err != nil && !isGone(err):
+		return true, fmt.Errorf("read the claim %s: %w", p.seen.Claim, err)
+	case err != nil || p.seen.ClaimUID == "" || string(claim.UID) != p.seen.ClaimUID:
+		return p.unproven("the cluster that this runner reaches does not have the claim that the pod " + p.seen.Name +
+			" mounts, so it may be another cluster")
+	}
+	return p.end(spool.PodEnd{Proof: spool.ProofNode, Message: why})
+}
+
+// isGone reports whether the API server reported that an object does not exist. A response 404 that is not of the API
+// server, such as that of a load balancer without a backend, is no report.
+func isGone(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)
 }
 
 // unproven records that nobody can tell whether the job process runs, once, and what a person can do.

@@ -21,6 +21,10 @@ type Pod struct {
 	// Job is the name of the Kubernetes Job, and Created means that the API server has it.
 	Job     string `json:"job"`
 	Created bool   `json:"created,omitempty"`
+	// Claim is the name of the PersistentVolumeClaim that the pod mounts, and ClaimUID its uid, which identifies the
+	// cluster and the namespace; empty until runnerd has read the claim.
+	Claim    string `json:"claim,omitempty"`
+	ClaimUID string `json:"claim_uid,omitempty"`
 	// Name, UID and Node identify the pod; empty until runnerd has seen it.
 	Name string `json:"name,omitempty"`
 	UID  string `json:"uid,omitempty"`
