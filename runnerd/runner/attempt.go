@@ -180,6 +180,11 @@ func observe(dir spool.Attempt, accepted bool) (seen observed, err error) {
 	if _, seen.Started, err = dir.Started(); err != nil {
 		return seen, err
 	}
+	if !seen.Started { // programs of a pod can remove the file of Started
+		if _, seen.Started, err = dir.Pod(); err != nil {
+			return seen, err
+		}
+	}
 	_, seen.Final, err = dir.Final()
 	return seen, err
 }

@@ -202,7 +202,7 @@ func checkMounts(t *testing.T, dir string, pod *corev1.Pod) {
 	for path, volume := range map[string]string{
 		"spool/job_1.1": "runner", "work": "runner", "states": "runner", "grants": "runner", "audit": "runner",
 		"install.key": "install-key",
-		"spool":       "", "runner.toml": "", "runner.json": "", "runnerd.lock": "",
+		"spool":       "", "pods": "", "runner.toml": "", "runner.json": "", "runnerd.lock": "",
 	} {
 		if at[filepath.Join(dir, path)] != volume {
 			t.Errorf("%s is of the volume %q", path, at[filepath.Join(dir, path)])
@@ -214,7 +214,7 @@ func checkMounts(t *testing.T, dir string, pod *corev1.Pod) {
 	}
 	for _, entry := range entries {
 		switch _, mounted := at[filepath.Join(dir, entry.Name())]; {
-		case mounted, slices.Contains([]string{"spool", "runnerlog", "kubeconfig"}, entry.Name()):
+		case mounted, slices.Contains([]string{"spool", "pods", "runnerlog", "kubeconfig"}, entry.Name()):
 		case entry.IsDir():
 			t.Errorf("the directory %s is not mounted", entry.Name())
 		}

@@ -105,13 +105,25 @@ func OpenOutput(file string) (*os.File, error) {
 	return openOwn(filepath.Dir(file), filepath.Base(file), os.O_RDONLY)
 }
 
-// SaveRecord replaces the record.
-func (a Attempt) SaveRecord(record Record) error { return a.save(recordFile, record) }
+// SaveRecord replaces the record. That of a pod is stored where the programs of the job cannot change it, and
+// what they have of it has no token.
+func (a Attempt) SaveRecord(record Record) error {
+	if len(record.Executor) > 0 {
+		if err := a.saveInPods(recordSuffix, record); err != nil {
+			return err
+		}
+		record.Token = ""
+	}
+	return a.save(recordFile, record)
+}
 
 // Record reads the record.
 func (a Attempt) Record() (Record, error) {
 	var record Record
-	found, err := a.load(recordFile, &record)
+	found, err := loadJSON(a.podPath(recordSuffix), maxFile, &record)
+	if err == nil && !found {
+		found, err = a.load(recordFile, &record)
+	}
 	if err == nil && !found {
 		err = fmt.Errorf("read %s: %w", a.path(recordFile), fs.ErrNotExist)
 	}
@@ -197,10 +209,20 @@ func (a Attempt) Remove() error {
 	if err := os.Rename(a.Dir, gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the spool of an attempt: %w", err)
 	}
-	if err := RemoveTree(gone); err != nil {
+	if err := errors.Join(a.removePod(), RemoveTree(gone)); err != nil {
 		return fmt.Errorf("remove the spool of an attempt: %w", err)
 	}
 	return nil
+}
+
+// hasRecord reports whether the attempt has a record.
+func (a Attempt) hasRecord() (bool, error) {
+	for _, file := range []string{a.path(recordFile), a.podPath(recordSuffix)} {
+		if _, err := os.Lstat(file); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 func (a Attempt) has(name string) bool {

@@ -5,15 +5,27 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 )
 
-// The files of an attempt that runs as a pod.
+// handoverFile is what the job process of a pod needs once, by runnerd; taken away by the first who renames it.
+const handoverFile = "handover.json"
+
+// The suffixes of the files of an attempt in podsDir, which pods do not mount: programs of a job must not be able to
+// report that the job has ended.
 const (
-	podFile       = "pod.json"       // Pod, by runnerd
-	handoverFile  = "handover.json"  // what the job process needs once, by runnerd; taken away by the first who renames it
-	confirmedFile = "confirmed.json" // time, by the runner's owner: nothing of the attempt runs any more
+	podsDir         = "pods"
+	recordSuffix    = ".record"    // Record, by runnerd
+	podSuffix       = ".json"      // Pod, by runnerd
+	withdrawnSuffix = ".withdrawn" // the handover that runnerd took back
+	confirmedSuffix = ".confirmed" // time, by the runner's owner: nothing of the attempt runs any more
 )
+
+// podPath returns the path of a file of an attempt in podsDir.
+func (a Attempt) podPath(suffix string) string {
+	return filepath.Join(filepath.Dir(filepath.Dir(a.Dir)), podsDir, filepath.Base(a.Dir)+suffix)
+}
 
 // Pod identifies the Kubernetes Job of an attempt, and its pod.
 type Pod struct {
@@ -56,11 +68,20 @@ const (
 )
 
 // SavePod stores the pod. runnerd calls it before it creates the Kubernetes Job.
-func (a Attempt) SavePod(pod Pod) error { return a.save(podFile, pod) }
+func (a Attempt) SavePod(pod Pod) error {
+	return a.saveInPods(podSuffix, pod)
+}
+
+func (a Attempt) saveInPods(suffix string, content any) error {
+	if err := os.MkdirAll(filepath.Dir(a.podPath(suffix)), 0o700); err != nil {
+		return fmt.Errorf("record the pod of an attempt: %w", err)
+	}
+	return SaveJSON(a.podPath(suffix), content)
+}
 
 // Pod reads the pod, and returns false for an attempt that does not run as one.
 func (a Attempt) Pod() (pod Pod, found bool, err error) {
-	found, err = a.load(podFile, &pod)
+	found, err = loadJSON(a.podPath(podSuffix), maxFile, &pod)
 	return pod, found, err
 }
 
@@ -87,9 +108,14 @@ func TakeHandover(file string) ([]byte, error) {
 	return content, nil
 }
 
-// WithdrawHandover takes back what the job process needs, and reports whether it had not taken that yet.
+// WithdrawHandover takes back what the job process needs, and reports whether it had not taken that yet. It reports the
+// same when it is called again, also after a crash or with a full disk.
 func (a Attempt) WithdrawHandover() (bool, error) {
-	err := os.Remove(a.HandoverFile())
+	withdrawn := a.podPath(withdrawnSuffix)
+	err := os.Rename(a.HandoverFile(), withdrawn)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Lstat(withdrawn)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -97,7 +123,20 @@ func (a Attempt) WithdrawHandover() (bool, error) {
 }
 
 // ConfirmEnded records that a person has made sure that nothing of the attempt runs.
-func (a Attempt) ConfirmEnded(at time.Time) error { return a.save(confirmedFile, at) }
+func (a Attempt) ConfirmEnded(at time.Time) error { return a.saveInPods(confirmedSuffix, at) }
 
 // IsConfirmedEnded reports whether ConfirmEnded was called.
-func (a Attempt) IsConfirmedEnded() bool { return a.has(confirmedFile) }
+func (a Attempt) IsConfirmedEnded() bool {
+	_, err := os.Stat(a.podPath(confirmedSuffix))
+	return err == nil
+}
+
+// removePod removes the files of the attempt in podsDir.
+func (a Attempt) removePod() error {
+	for _, suffix := range []string{withdrawnSuffix, confirmedSuffix, podSuffix, recordSuffix} {
+		if err := os.Remove(a.podPath(suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

@@ -89,14 +89,16 @@ func (s Spool) List() ([]Attempt, error) {
 	}
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), deliveredSuffix) {
-			if err := RemoveTree(filepath.Join(s.dir(), entry.Name())); err != nil {
+			gone := filepath.Join(s.dir(), entry.Name())
+			of := Attempt{Dir: strings.TrimSuffix(gone, deliveredSuffix)}
+			if err := errors.Join(of.removePod(), RemoveTree(gone)); err != nil {
 				return nil, fmt.Errorf("clear the spool: %w", err)
 			}
 		}
 	}
 	var attempts []Attempt
 	for _, attempt := range s.attempts(entries) {
-		if _, err := os.Stat(attempt.path(recordFile)); errors.Is(err, fs.ErrNotExist) {
+		if found, err := attempt.hasRecord(); err == nil && !found {
 			if err := attempt.Remove(); err != nil {
 				return nil, err
 			}
@@ -148,6 +150,9 @@ func (s Spool) MoveToUndelivered(attempt Attempt) (string, error) {
 	// The name is unique in case the same attempt is rejected twice.
 	target := filepath.Join(dir, filepath.Base(attempt.Dir)+"-"+time.Now().UTC().Format("20060102T150405.000000000"))
 	if err := os.Rename(attempt.Dir, target); err != nil {
+		return "", fmt.Errorf("set %s aside: %w", attempt.Dir, err)
+	}
+	if err := attempt.removePod(); err != nil {
 		return "", fmt.Errorf("set %s aside: %w", attempt.Dir, err)
 	}
 	return target, nil
