@@ -64,6 +64,9 @@ func (p *Pod) note(pod *corev1.Pod) error {
 	now.Created, now.Name, now.UID = true, pod.Name, string(pod.UID)
 	if isReady(pod) {
 		now.Unproven = ""
+		if err := p.dir.ClearConfirmation(); err != nil {
+			return err
+		}
 	}
 	if pod.Spec.NodeName != "" {
 		now.Node = pod.Spec.NodeName

@@ -95,10 +95,57 @@ func pod(uid string, terminated bool) corev1.Pod {
 	}
 }
 
+// open returns the pod of a job process that has taken what it needs, so that it may run. The runner has seen the pod with
+// the uid, if it is not empty.
+func open(t *testing.T, api *apiServer, uid string) (*jobpod.Pod, spool.Attempt) {
+	t.Helper()
+	server := httptest.NewServer(api)
+	t.Cleanup(server.Close)
+	root := t.TempDir()
+	record := spool.Record{Job: "job_1", Attempt: 1}
+	dir, err := spool.Spool{Root: root}.Create(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := spool.Pod{Namespace: "jobs", Job: "nuon-job-1", Created: true, Claim: "runner", ClaimUID: known}
+	if uid != "" {
+		seen.Name, seen.UID, seen.Node = "pod-"+uid, uid, "node"
+	}
+	kubeconfig := filepath.Join(root, "kubeconfig")
+	text := fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: %q}}], "+
+		"contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {}}]}", server.URL)
+	for _, err := range []error{dir.SavePod(seen), dir.MarkStarted(time.Now()),
+		os.WriteFile(kubeconfig, []byte(text), 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	runner := &jobpod.Runner{ID: "run_1", Dir: root, KubeConfig: kubeconfig, Timing: timing.Timing{PodStart: time.Hour}}
+	return runner.Open(dir, record, slog.New(slog.DiscardHandler)), dir
+}
+
+const known = "the uid of the claim"
+
+// TestConfirmationOfAPodThatIsHeardAgain checks that a confirmation that came too late does not count later.
+func TestConfirmationOfAPodThatIsHeardAgain(t *testing.T) {
+	t.Parallel()
+	ready := pod("a", false)
+	ready.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	p, dir := open(t, &apiServer{claim: known, pods: []corev1.Pod{ready}}, "a")
+	if err := dir.ConfirmEnded(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	testtime.Until(t, "the confirmation is forgotten", func() bool {
+		if alive, err := p.Alive(t.Context()); !alive || err != nil {
+			t.Fatalf("alive: %t, %v", alive, err)
+		}
+		return !dir.IsConfirmedEnded()
+	})
+}
+
 // TestNoProof checks reports that look like the end of a job process and are not: the runner reports nothing.
 func TestNoProof(t *testing.T) {
 	t.Parallel()
-	const known = "the uid of the claim"
 	for name, test := range map[string]struct {
 		server   *apiServer
 		uid      string
@@ -120,31 +167,7 @@ func TestNoProof(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := httptest.NewServer(test.server)
-			t.Cleanup(server.Close)
-			root := t.TempDir()
-			record := spool.Record{Job: "job_1", Attempt: 1}
-			dir, err := spool.Spool{Root: root}.Create(record)
-			if err != nil {
-				t.Fatal(err)
-			}
-			// The job process has taken what it needs, so it may run.
-			seen := spool.Pod{Namespace: "jobs", Job: "nuon-job-1", Created: true, Claim: "runner", ClaimUID: known}
-			if test.uid != "" {
-				seen.Name, seen.UID, seen.Node = "pod-"+test.uid, test.uid, "node"
-			}
-			kubeconfig := filepath.Join(root, "kubeconfig")
-			text := fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: "+
-				"{server: %q}}], contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {}}]}",
-				server.URL)
-			for _, err := range []error{dir.SavePod(seen), dir.MarkStarted(time.Now()),
-				os.WriteFile(kubeconfig, []byte(text), 0o600)} {
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			runner := &jobpod.Runner{ID: "run_1", Dir: root, KubeConfig: kubeconfig, Timing: timing.Timing{PodStart: time.Hour}}
-			p := runner.Open(dir, record, slog.New(slog.DiscardHandler))
+			p, dir := open(t, test.server, test.uid)
 			checks := 0
 			testtime.Until(t, "the pods were judged", func() bool {
 				alive, err := p.Alive(t.Context())

@@ -125,6 +125,15 @@ func (a Attempt) WithdrawHandover() (bool, error) {
 // ConfirmEnded records that a person has made sure that nothing of the attempt runs.
 func (a Attempt) ConfirmEnded(at time.Time) error { return a.saveInPods(confirmedSuffix, at) }
 
+// ClearConfirmation removes what ConfirmEnded recorded, because the pod is heard again: it must not count when the pod
+// is lost once more.
+func (a Attempt) ClearConfirmation() error {
+	if err := os.Remove(a.podPath(confirmedSuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget that the end of an attempt was confirmed: %w", err)
+	}
+	return nil
+}
+
 // IsConfirmedEnded reports whether ConfirmEnded was called.
 func (a Attempt) IsConfirmedEnded() bool {
 	_, err := os.Stat(a.podPath(confirmedSuffix))

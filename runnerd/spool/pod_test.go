@@ -12,15 +12,15 @@ import (
 // exactly one gets it.
 func TestHandoverIsTakenOnce(t *testing.T) {
 	for range 50 {
-		attempt := Attempt{Dir: t.TempDir()}
-		if err := attempt.SaveHandover([]byte("token")); err != nil {
+		attempt, err := Spool{Root: t.TempDir()}.Create(Record{Job: "job_1", Attempt: 1})
+		if err := errors.Join(err, attempt.SavePod(Pod{}), attempt.SaveHandover([]byte("token"))); err != nil {
 			t.Fatal(err)
 		}
 		var taken atomic.Int32
 		var all sync.WaitGroup
 		for n := range 4 {
 			all.Go(func() {
-				if n%2 == 0 {
+				if n == 0 { // the runner
 					if withdrawn, err := attempt.WithdrawHandover(); err != nil {
 						t.Error(err)
 					} else if withdrawn {
