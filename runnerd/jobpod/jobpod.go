@@ -217,8 +217,8 @@ func (p *Pod) create(ctx context.Context) error {
 	return p.dir.SavePod(p.seen)
 }
 
-// onlyNode records the claim, and returns the node to which the volume of the claim is bound: that of the runner, which has it mounted; empty
-// for a volume that many nodes can mount.
+// onlyNode records the claim. It returns the node to which the volume of the claim is bound: that of the runner, which
+// has it mounted; empty for a volume that many nodes can mount.
 func (p *Pod) onlyNode(ctx context.Context) (string, error) {
 	claim, err := p.client.CoreV1().PersistentVolumeClaims(p.seen.Namespace).Get(ctx, p.request.Executor.Claim,
 		metav1.GetOptions{})

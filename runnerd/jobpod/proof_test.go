@@ -95,8 +95,8 @@ func pod(uid string, terminated bool) corev1.Pod {
 	}
 }
 
-// open returns the pod of a job process that has taken what it needs, so that it may run. The runner has seen the pod with
-// the uid, if it is not empty.
+// open returns the pod of a job process that has taken what it needs, so that it may run. The runner has seen the pod
+// with the uid, if it is not empty.
 func open(t *testing.T, api *apiServer, uid string) (*jobpod.Pod, spool.Attempt) {
 	t.Helper()
 	server := httptest.NewServer(api)
@@ -112,8 +112,8 @@ func open(t *testing.T, api *apiServer, uid string) (*jobpod.Pod, spool.Attempt)
 		seen.Name, seen.UID, seen.Node = "pod-"+uid, uid, "node"
 	}
 	kubeconfig := filepath.Join(root, "kubeconfig")
-	text := fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: %q}}], "+
-		"contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {}}]}", server.URL)
+	text := fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, "+
+		"clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {}}]}", server.URL)
 	for _, err := range []error{dir.SavePod(seen), dir.MarkStarted(time.Now()),
 		os.WriteFile(kubeconfig, []byte(text), 0o600)} {
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestNoLinkLeadsOutOfAnAttempt checks that runnerd reads, writes and removes nothing outside of the directory of an
-// attempt, whatever links and pipes the programs of the job leave there.
+// attempt, although the programs of the job leave links and pipes there.
 func TestNoLinkLeadsOutOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
