@@ -113,7 +113,8 @@ func open(t *testing.T, api *apiServer, uid string) (*jobpod.Pod, spool.Attempt)
 	}
 	kubeconfig := filepath.Join(root, "kubeconfig")
 	text := fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, "+
-		"clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {}}]}", server.URL)
+		"clusters: [{name: c, cluster: {server: %q}}], "+
+		"contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {}}]}", server.URL)
 	for _, err := range []error{dir.SavePod(seen), dir.MarkStarted(time.Now()),
 		os.WriteFile(kubeconfig, []byte(text), 0o600)} {
 		if err != nil {
