@@ -491,6 +491,31 @@ func BenchmarkFrame(b *testing.B) {
 	}
 }
 
+// BenchmarkFirstPaint measures from opening the home screen to its first frame, with 5,000 installs in
+// as many states: from the stored state, and from the first answers of a control plane on this machine.
+func BenchmarkFirstPaint(b *testing.B) {
+	p := many(b, 5000)
+	for i := range p.installs {
+		p.installs[i].Release = i + 1
+	}
+	file := filepath.Join(b.TempDir(), "state.json")
+	first := openStage(b, plainTheme, 140, 45, p, file)
+	first.do(first.load(first.top()))
+	for name, loads := range map[string]bool{"stored": false, "local API": true} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				s := openStage(b, plainTheme, 140, 45, p, map[bool]string{false: file}[loads])
+				if loads {
+					s.do(s.load(s.top()))
+				}
+				if !strings.Contains(s.View(), "customer-") {
+					b.Fatal(s.screen())
+				}
+			}
+		})
+	}
+}
+
 // TestALongSessionDoesNotGrow checks that many updates of a list and of a workflow leave no memory behind.
 func TestALongSessionDoesNotGrow(t *testing.T) {
 	s := newStage(t, plainTheme, 140, 45, many(t, 200))
