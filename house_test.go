@@ -84,11 +84,11 @@ var layers = map[string][][]string{
 		{""},
 	},
 	"runnerd": {
-		{"apiclient", "apiclient/contacttest", "audit", "cloud/azure", "cloud/session", "jobenv", "kind/terraform/modules",
+		{"apiclient", "apiclient/contacttest", "audit", "cloud/session", "jobenv", "kind/terraform/modules",
 			"kind/terraform/modules/registrytest", "plainlines", "policy", "secretstore", "spool", "subprocess",
 			"timing", "values"},
-		{"cloud/aws", "cloud/gcp", "fault", "grant", "process", "runnerlog", "secretstore/aws", "secretstore/rest",
-			"subprocess/childtest", "tfbinary", "values/valuestest"},
+		{"cloud/aws", "cloud/azure", "cloud/gcp", "fault", "grant", "process", "runnerlog", "secretstore/aws",
+			"secretstore/rest", "subprocess/childtest", "tfbinary", "values/valuestest"},
 		{"cloud", "jobpod", "jobrole", "secretstore/azure", "secretstore/gcp"},
 		{"job", "kind/terraform/providertest", "tfbinary/find", "tfbinary/tofutest"},
 		// What runs in runnerd itself (runner), and what runs in its job processes (the others).

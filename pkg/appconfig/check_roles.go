@@ -25,11 +25,11 @@ func (c *checker) checkRoles() {
 		} else {
 			first[kind] = at
 		}
-		c.checkRole(e.file, e.table, &e.value.Role)
+		c.checkRole(e.table, &e.value.Role)
 		c.noteDocuments(fragments("", e.table, e.keys, &e.value, e.texts, isDocument), e.value.CloudPlatform)
 	}
 	for _, e := range c.breakGlass {
-		c.checkRole(e.file, e.table, &e.value)
+		c.checkRole(e.table, &e.value)
 		c.noteDocuments(fragments("", e.table, e.keys, &e.value, e.texts, isDocument), e.value.CloudPlatform)
 	}
 }
@@ -49,7 +49,7 @@ func (c *checker) noteDocuments(found []fragment, cloud string) {
 	}
 }
 
-func (c *checker) checkRole(file string, t *syntax.Table, role *format.Role) {
+func (c *checker) checkRole(t *syntax.Table, role *format.Role) {
 	cloud := c.cloud
 	if role.CloudPlatform != "" {
 		if cloud != "" && role.CloudPlatform != cloud {
@@ -58,9 +58,6 @@ func (c *checker) checkRole(file string, t *syntax.Table, role *format.Role) {
 				"the role is for %s, and the runner is on %s", cloudLabel(role.CloudPlatform), cloudLabel(cloud))
 		}
 		cloud = role.CloudPlatform
-	}
-	if cloud == cloudAzure { // runners do not act under roles there
-		c.warnf(ruleNoEffectYet, syntax.Start(file), "", "%sroles on Azure", noEffectYetPrefix)
 	}
 	for i := range role.Policies {
 		c.checkRolePolicy(t, syntax.JoinIndex("policies", i), &role.Policies[i], cloud)

@@ -274,7 +274,9 @@ func outputsOfStacks() []TemplatePath {
 	add(cloudAzure, PathText, "resource_group_id", "resource_group_name", "resource_group_location", "subscription_id",
 		"subscription_tenant_id", "network_id", "network_name")
 	add(cloudAzure, PathList, "public_subnet_ids", "public_subnet_names", "private_subnet_ids", "private_subnet_names")
-	add(cloudAzure, PathText, "key_vault_id", "key_vault_name")
+	add(cloudAzure, PathText, "key_vault_id", "key_vault_name", "provision_identity_name", "maintenance_identity_name",
+		"deprovision_identity_name")
+	add(cloudAzure, PathObject, "break_glass_identity_names", "custom_identity_names", "break_glass_until")
 	add(cloudGCP, PathText, "project_id", "region", "network_name", "network_id", "public_subnet_name",
 		"private_subnet_name", "runner_subnet_name", "runner_service_account_email", "provision_sa_email",
 		"maintenance_sa_email", "deprovision_sa_email", "gke_node_pool_sa_email")

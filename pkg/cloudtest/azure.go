@@ -1,9 +1,11 @@
 package cloudtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +21,8 @@ type Azure struct {
 
 	mu           sync.Mutex
 	applications []AzureApplication
+	identities   map[string]bool // by id, in lower case
+	throttled    int             // requests for tokens that are answered with 429
 }
 
 // AzureMachine is a machine with a managed identity.
@@ -32,7 +36,7 @@ type AzureMachine struct {
 }
 
 func newAzure(c *Cloud) *Azure {
-	a := &Azure{cloud: c, issuer: &issuer{}}
+	a := &Azure{cloud: c, issuer: &issuer{}, identities: map[string]bool{}}
 	c.hosts["login.microsoftonline.com"] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/oauth2/v2.0/token") {
 			a.serveToken(w, r)
@@ -60,6 +64,62 @@ func (a *Azure) Token(m AzureMachine, audience string) string {
 	})
 }
 
+// AddIdentity assigns a user-assigned identity to all machines.
+func (a *Azure) AddIdentity(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.identities[strings.ToLower(id)] = true
+}
+
+// RemoveIdentity takes a user-assigned identity away. Its tokens remain valid, as in Azure.
+func (a *Azure) RemoveIdentity(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.identities, strings.ToLower(id))
+}
+
+// Throttle makes metadata services refuse the next requests for tokens.
+func (a *Azure) Throttle(requests int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.throttled = requests
+}
+
+// holder returns the machine or the user-assigned identity that a token is requested of, and the status and the error
+// of a refusal.
+func (a *Azure) holder(m AzureMachine, id string) (AzureMachine, int, string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.throttled > 0:
+		a.throttled--
+		return m, http.StatusTooManyRequests, "Too many requests"
+	case id == "":
+		return m, http.StatusOK, ""
+	case !a.identities[strings.ToLower(id)]:
+		return m, http.StatusBadRequest, "Identity not found"
+	}
+	return AzureMachine{Tenant: m.Tenant, Resource: id}, http.StatusOK, ""
+}
+
+// serveMachineToken answers a request for a token at the metadata service of a machine.
+func (a *Azure) serveMachineToken(w http.ResponseWriter, q url.Values, m AzureMachine) {
+	holder, status, refused := a.holder(m, q.Get("msi_res_id"))
+	if q.Get("resource") == "" {
+		status, refused = http.StatusBadRequest, "Required query variable 'resource' is missing"
+	}
+	if refused != "" {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(map[string]string{"error": "invalid_request", "error_description": refused})
+		return
+	}
+	at := a.cloud.Now()
+	writeJSON(w, map[string]string{"access_token": a.Token(holder, q.Get("resource")), "token_type": "Bearer",
+		"client_id": holder.Resource, "resource": q.Get("resource"), "expires_in": "86399",
+		"expires_on": fmt.Sprint(at.Add(24 * time.Hour).Unix()), "not_before": fmt.Sprint(at.Unix())})
+}
+
 // StartMachine starts the metadata service of a machine and returns its address, http://HOST:PORT.
 func (a *Azure) StartMachine(m AzureMachine) (string, error) {
 	address, err := a.cloud.servePlain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -71,16 +131,13 @@ func (a *Azure) StartMachine(m AzureMachine) (string, error) {
 		case r.URL.Path == "/metadata/instance/compute/userData" && q.Get("api-version") >= "2021-01-01" &&
 			q.Get("format") == "text":
 			_, _ = io.WriteString(w, m.UserData)
+		case r.URL.Path == "/metadata/instance/compute" && q.Get("api-version") >= "2021-01-01":
+			parts := strings.Split(m.Resource, "/") // /subscriptions/ID/resourcegroups/NAME/…
+			writeJSON(w, map[string]string{"subscriptionId": parts[2], "resourceGroupName": parts[4]})
 		case r.URL.Path != "/metadata/identity/oauth2/token" || q.Get("api-version") < "2018-02-01":
 			http.NotFound(w, r)
-		case q.Get("resource") == "":
-			http.Error(w, `{"error":"invalid_request","error_description":"Required query variable 'resource' is missing"}`,
-				http.StatusBadRequest)
 		default:
-			at := a.cloud.Now()
-			writeJSON(w, map[string]string{"access_token": a.Token(m, q.Get("resource")), "token_type": "Bearer",
-				"resource": q.Get("resource"), "expires_in": "86399", "expires_on": fmt.Sprint(at.Add(24 * time.Hour).Unix()),
-				"not_before": fmt.Sprint(at.Unix())})
+			a.serveMachineToken(w, q, m)
 		}
 	}))
 	return "http://" + address, err

@@ -34,7 +34,10 @@ func (r *Roles) BreakGlass() ([]BreakGlassRole, error) {
 			continue
 		}
 		made := BreakGlassRole{Key: role.Key, cloud: r.reader.cloud, id: role.ID, machine: FitRoleName(role.Key)}
-		if made.cloud == "gcp" {
+		switch made.cloud {
+		case "azure":
+			made.machine = IdentityName(role.Key)
+		case "gcp":
 			made.machine = RoleAccountID(r.reader.facts.Install.ID, role.ID) + "@*"
 		}
 		all = append(all, made)
@@ -65,7 +68,10 @@ func (b BreakGlassRole) Steps(until time.Time, reason string) []Step {
 	end := until.UTC().Format(time.RFC3339)
 	stack := Step{What: "update the stack with these parameters",
 		Command: fmt.Sprintf("Enable%[1]s=true Until%[1]s=%[2]s", b.id, end)}
-	if b.cloud == "gcp" {
+	switch b.cloud {
+	case "azure":
+		stack.Command = fmt.Sprintf("enable%[1]s=true until%[1]s=%[2]s", b.id, end)
+	case "gcp":
 		stack = Step{What: "apply the module of the stack with these variables",
 			Command: fmt.Sprintf("roles = { %[1]s = true }  break_glass_until = { %[1]s = %[2]q }", b.id, end)}
 	}

@@ -41,5 +41,10 @@ func RoleAccountID(install, role string) string {
 	return Fit(AccountIDPrefix(install)+"-"+strings.ToLower(role), maxAccountID, IsAccountID)
 }
 
+// IdentityName returns the name of the managed identity of a role on Azure.
+func IdentityName(role string) string {
+	return Fit(Plain(role, 512), 120, func(r rune) bool { return IsWord(r) || r == '-' })
+}
+
 // IsAccountID reports whether the name of a service account may contain a character.
 func IsAccountID(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' }

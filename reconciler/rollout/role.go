@@ -19,8 +19,9 @@ type roleOutputs struct {
 }
 
 var roleOutputsOf = map[string]roleOutputs{
-	"aws": {"_iam_role_arn", "custom_role_arns", "break_glass_role_arns"},
-	"gcp": {"_sa_email", "custom_sa_emails", "break_glass_sa_emails"},
+	"aws":   {"_iam_role_arn", "custom_role_arns", "break_glass_role_arns"},
+	"azure": {"_identity_name", "custom_identity_names", "break_glass_identity_names"},
+	"gcp":   {"_sa_email", "custom_sa_emails", "break_glass_sa_emails"},
 }
 
 // hasRoles reports whether jobs of the install run under roles: the app declares some, and the customer's stack
@@ -96,7 +97,7 @@ func BreakGlassRoles(ctx context.Context, tx *store.Tx, install store.Install) (
 			"release %d of app %s has no break-glass roles", s.release.Number, s.app.Name)
 	}
 	if _, known := roleOutputsOf[s.config.Cloud()]; !known {
-		return nil, invalid(CodeNoBreakGlass, "Roles have an effect on AWS and GCP.",
+		return nil, invalid(CodeNoBreakGlass, "Roles have an effect on AWS, Azure and GCP.",
 			"the runners of app %s do not act under roles", s.app.Name)
 	}
 	roles, err := s.appRoles().BreakGlass()

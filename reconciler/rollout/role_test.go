@@ -61,7 +61,15 @@ func TestRolesOfJobs(t *testing.T) {
 			installstack.Operation{Action: "repair", Verb: "trigger"}, "INSTALL-r"},
 		"a service account": {"gcp", []string{"provision_sa_email", `"p@x.iam.gserviceaccount.com"`},
 			installstack.Operation{Component: "sandbox", Verb: "provision"}, "p@x.iam.gserviceaccount.com"},
-		"Azure": {"azure", []string{"provision_iam_role_arn", arn("p")},
+		"an identity": {"azure", []string{"provision_identity_name", `"INSTALL-p"`},
+			installstack.Operation{Component: "sandbox", Verb: "provision"}, "INSTALL-p"},
+		"an identity that is off": {"azure", []string{"provision_identity_name", `"INSTALL-p"`,
+			"maintenance_identity_name", `""`}, installstack.Operation{Component: "metrics", Verb: "teardown"},
+			"switched off in the customer's stack"},
+		"break glass that is on, on Azure": {"azure", []string{"break_glass_identity_names",
+			`{"INSTALL-repair":"INSTALL-repair"}`}, installstack.Operation{Action: "repair", Verb: "trigger"},
+			"INSTALL-repair"},
+		"a cloud without roles": {"local", []string{"provision_iam_role_arn", arn("p")},
 			installstack.Operation{Component: "sandbox", Verb: "provision"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

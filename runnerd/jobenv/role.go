@@ -13,10 +13,12 @@ import (
 var harmless = map[string][]string{
 	"aws": {"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CA_BUNDLE", "AWS_STS_REGIONAL_ENDPOINTS", "AWS_USE_FIPS_ENDPOINT",
 		"AWS_USE_DUALSTACK_ENDPOINT", "AWS_RETRY_MODE", "AWS_MAX_ATTEMPTS"},
-	"gcp": {"GOOGLE_PROJECT", "GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GOOGLE_REGION", "GOOGLE_ZONE"},
+	"azure": {"ARM_SUBSCRIPTION_ID", "ARM_TENANT_ID", "ARM_ENVIRONMENT", "AZURE_SUBSCRIPTION_ID", "AZURE_TENANT_ID"},
+	"gcp":   {"GOOGLE_PROJECT", "GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GOOGLE_REGION", "GOOGLE_ZONE"},
 }
 
-var cloudPrefixes = map[string][]string{"aws": {"AWS_"}, "gcp": {"GOOGLE_", "CLOUDSDK_", "GCE_METADATA_"}}
+var cloudPrefixes = map[string][]string{"aws": {"AWS_"}, "azure": {"ARM_", "AZURE_", "IDENTITY_", "MSI_"},
+	"gcp": {"GOOGLE_", "CLOUDSDK_", "GCE_METADATA_"}}
 
 // varRole is the variable in which a job process keeps what its programs get instead of the runner's own identity.
 const varRole = "NUON_JOB_ROLE"

@@ -8,16 +8,20 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/runnerd/cloud/session"
 )
 
 // path is the path of the credentials. The rest of the endpoint is nothing.
 const path = "/credentials"
 
-// endpoint serves the credentials of one job on the loopback address, in the way that the SDKs of AWS read them in a
-// container: with a token that only the programs of the job have.
+// endpoint serves the credentials of one job on the loopback address, in the way that the libraries of the cloud read
+// them: with a token that only the programs of the job have.
 type endpoint struct {
 	url, token string
+	protocol   session.Endpoint
 	session    *Session
 	server     *http.Server
 }
@@ -28,7 +32,8 @@ func serve(s *Session) (*endpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve the credentials of the role: %w", err)
 	}
-	e := &endpoint{url: "http://" + listener.Addr().String() + path, token: rand.Text() + rand.Text(), session: s}
+	e := &endpoint{url: "http://" + listener.Addr().String() + path, token: rand.Text() + rand.Text(),
+		protocol: s.issuer.Endpoint(), session: s}
 	s.options.Redact.Add([]byte(e.token))
 	e.server = &http.Server{Handler: http.HandlerFunc(e.answer), ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout: 10 * time.Second, WriteTimeout: 2 * issueTimeout, MaxHeaderBytes: 16 << 10}
@@ -46,18 +51,29 @@ type failure struct {
 
 func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	given := []byte(r.Header.Get("Authorization"))
+	given, at := r.Header.Get(e.protocol.TokenHeader), r.URL.Path
+	if last, found := strings.CutPrefix(at, path+"/"); found && e.protocol.TokenInPath {
+		given, at = last, path
+	}
 	switch {
-	case subtle.ConstantTimeCompare(given, []byte(e.token)) != 1:
+	case subtle.ConstantTimeCompare([]byte(given), []byte(e.token)) != 1:
 		write(w, http.StatusForbidden, failure{"AccessDenied", "this is not the token of this job"})
 		return
-	case r.Method != http.MethodGet || r.URL.Path != path:
+	case r.Method != http.MethodGet || at != path:
 		write(w, http.StatusNotFound, failure{"NotFound", "credentials are at " + path})
 		return
 	}
+	audience := ""
+	if e.protocol.Audience != nil {
+		var err error
+		if audience, err = e.protocol.Audience(r.URL.Query()); err != nil {
+			write(w, http.StatusBadRequest, failure{"BadRequest", err.Error()})
+			return
+		}
+	}
 	ctx, stop := context.WithTimeout(r.Context(), issueTimeout)
 	defer stop()
-	made, err := e.session.credentials(ctx)
+	made, err := e.session.credentials(ctx, audience)
 	if err != nil {
 		write(w, http.StatusForbidden, failure{"AccessDenied", err.Error()})
 		return

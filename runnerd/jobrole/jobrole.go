@@ -18,6 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/runnerd/audit"
 	"github.com/nuon-toolkit/nuon/runnerd/cloud/aws"
+	"github.com/nuon-toolkit/nuon/runnerd/cloud/azure"
 	"github.com/nuon-toolkit/nuon/runnerd/cloud/gcp"
 	"github.com/nuon-toolkit/nuon/runnerd/cloud/session"
 	"github.com/nuon-toolkit/nuon/runnerd/grant"
@@ -27,6 +28,9 @@ import (
 
 // renewBefore is how long before the end of a session programs get a new one.
 const renewBefore = 10 * time.Minute
+
+// maxAudiences bounds the credentials that are remembered for one job.
+const maxAudiences = 50
 
 // issueTimeout bounds one session's start.
 const issueTimeout = time.Minute
@@ -48,7 +52,7 @@ type Options struct {
 
 // openers start sessions, by cloud.
 var openers = map[string]func(context.Context, session.Request) (session.Issuer, error){
-	"aws": aws.Open, "gcp": gcp.Open}
+	"aws": aws.Open, "azure": azure.Open, "gcp": gcp.Open}
 
 // Session is what the programs of a job act as.
 type Session struct {
@@ -58,7 +62,7 @@ type Session struct {
 	server  *endpoint
 
 	mu      sync.Mutex
-	current session.Credentials
+	current map[string]session.Credentials // by audience
 }
 
 // Open starts a session of the job's role, and makes the programs that this process starts from now on find the
@@ -101,13 +105,15 @@ func (s *Session) start(ctx context.Context) (err error) {
 	if s.issuer, err = o.open(within, s.request); err != nil {
 		return err
 	}
-	if s.current, err = s.issue(within); err != nil {
+	first, err := s.issue(within, "")
+	if err != nil {
 		return err
 	}
+	s.current = map[string]session.Credentials{"": first}
 	if s.server, err = serve(s); err != nil {
 		return err
 	}
-	if err := jobenv.UseRole(o.Spec.Role.Cloud, s.issuer.Environ(s.server.url, s.server.token, s.current)); err != nil {
+	if err := jobenv.UseRole(o.Spec.Role.Cloud, s.issuer.Environ(s.server.url, s.server.token, first)); err != nil {
 		return err
 	}
 	o.Log("programs of this job act as %s (%s)", s.issuer.Identity(), o.Spec.Role.Operation)
@@ -152,8 +158,8 @@ func (s *Session) granted() (until time.Time, err error) {
 }
 
 // issue starts a session, and hides its secrets from the log before anything else sees them.
-func (s *Session) issue(ctx context.Context) (session.Credentials, error) {
-	made, err := s.issuer.Issue(ctx)
+func (s *Session) issue(ctx context.Context, audience string) (session.Credentials, error) {
+	made, err := s.issuer.Issue(ctx, audience)
 	if err != nil {
 		return made, err
 	}
@@ -165,22 +171,26 @@ func (s *Session) issue(ctx context.Context) (session.Credentials, error) {
 
 // credentials returns credentials for a program, and starts a new session if the last one ends soon. It checks the
 // grant each time.
-func (s *Session) credentials(ctx context.Context) (session.Credentials, error) {
+func (s *Session) credentials(ctx context.Context, audience string) (session.Credentials, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	until, err := s.granted()
 	if err != nil {
 		return session.Credentials{}, s.refuse(err)
 	}
-	left := s.current.Expires.Sub(s.options.now())
-	if left > renewBefore || left > 0 && !until.IsZero() && !s.current.Expires.Before(until) {
-		return s.current, nil
+	current := s.current[audience]
+	left := current.Expires.Sub(s.options.now())
+	if left > renewBefore || left > 0 && !until.IsZero() && !current.Expires.Before(until) {
+		return current, nil
 	}
-	made, err := s.issue(ctx)
+	made, err := s.issue(ctx, audience)
 	if err != nil {
 		return session.Credentials{}, s.refuse(err)
 	}
-	s.current = made
+	if len(s.current) >= maxAudiences {
+		clear(s.current)
+	}
+	s.current[audience] = made
 	return made, s.record(audit.RoleAssumed, "")
 }
 

@@ -36,7 +36,10 @@ type deployment struct {
 	outputs   map[string]any
 }
 
-const scope = "/subscriptions/sub/resourceGroups/rg"
+const (
+	scope = "/subscriptions/sub/resourceGroups/rg"
+	now   = "2026-11-23T20:00:00Z" // the time of the deployment
+)
 
 // deploy evaluates a template with what a customer entered.
 func deploy(t reporter, raw []byte, entered map[string]any) *deployment {
@@ -268,6 +271,15 @@ func (d *deployment) pure(name string, a []any, texts []string) any {
 		return a[2]
 	case "not":
 		return a[0] == false
+	case "and":
+		return a[0] == true && a[1] == true
+	case "less":
+		return texts[0] < texts[1]
+	case "utcNow":
+		if texts[0] != "yyyy-MM-ddTHH:mm:ssZ" {
+			d.t.Fatalf("utcNow of the form %s", texts[0])
+		}
+		return now
 	case "empty":
 		object, _ := a[0].(map[string]any)
 		return a[0] == "" || a[0] != "" && texts[0] == "" && len(object) == 0

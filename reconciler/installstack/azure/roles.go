@@ -46,9 +46,7 @@ var builtInRoles = map[string]string{
 var roleGUID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
 // identityName returns the name of the identity of a role.
-func identityName(role installstack.Role) string {
-	return installstack.Fit(installstack.Plain(role.Key, 512), 120, isName)
-}
+func identityName(role installstack.Role) string { return installstack.IdentityName(role.Key) }
 
 // where names a role in findings.
 func where(role installstack.Role) string { return "role " + installstack.Plain(role.Key, 120) }
@@ -57,28 +55,49 @@ func where(role installstack.Role) string { return "role " + installstack.Plain(
 // machine of the runner, and nothing else can act as them.
 func (t *template) addRoles() {
 	var identities []expression
-	ids := map[installstack.RoleKind]map[string]expression{installstack.Custom: {}, installstack.BreakGlass: {}}
+	names := map[installstack.RoleKind]map[string]expression{installstack.Custom: {}, installstack.BreakGlass: {}}
+	ends := map[string]expression{}
 	keys := map[installstack.RoleKind][]string{}
 	for _, role := range t.stack.Roles {
 		enabled := t.addParameter("enable"+role.ID, role.Label+". "+role.Description,
 			object{"type": "bool", "defaultValue": role.Enabled})
+		if role.Kind == installstack.BreakGlass {
+			enabled = t.addEnd(role, enabled)
+			ends[role.Key] = call("if", enabled, parameter("until"+role.ID), quoted(""))
+		}
 		id := t.addRole(role, enabled)
 		identities = append(identities, call("if", enabled, call("createObject", id, call("createObject")),
 			call("createObject")))
-		client := call("if", enabled, reference(id, identityAPI, "clientId"), quoted(""))
-		if ids[role.Kind] == nil {
-			t.addOutput(string(role.Kind)+"_identity_client_id", "string", client)
+		name := call("if", enabled, quoted(identityName(role)), quoted(""))
+		if names[role.Kind] == nil {
+			t.addOutput(string(role.Kind)+"_identity_name", "string", name)
 			continue
 		}
-		ids[role.Kind][role.Key] = client
+		names[role.Kind][role.Key] = name
 		keys[role.Kind] = append(keys[role.Kind], role.Key)
 	}
 	for _, kind := range []installstack.RoleKind{installstack.Custom, installstack.BreakGlass} {
-		t.addOutput(string(kind)+"_identity_client_ids", "object", encodeObject(keys[kind], ids[kind]))
+		t.addOutput(string(kind)+"_identity_names", "object", encodeObject(keys[kind], names[kind]))
 	}
+	t.addOutput("break_glass_until", "object", encodeObject(keys[installstack.BreakGlass], ends))
 	none := call("createObject")
 	t.variables["roleIdentities"] = call("union", append([]expression{none, none}, identities...)...)
 }
+
+// addEnd adds the parameter with the end of a break-glass role, and returns whether the role is on: the customer
+// switched it on, and the end is after the time of the deployment. Both times have one form, so their texts compare.
+func (t *template) addEnd(role installstack.Role, enabled expression) expression {
+	if t.parameters[deployedAt] == nil {
+		t.addParameter(deployedAt, "Time of the deployment. Leave it as it is.",
+			object{"defaultValue": expression("utcNow('yyyy-MM-ddTHH:mm:ssZ')")})
+	}
+	until := t.addParameter("until"+role.ID, role.Label+": when this access ends, in UTC, such as "+
+		"2026-11-23T22:00:00Z. Without an end, or after it, the role is off.", object{"defaultValue": ""})
+	return call("and", enabled, call("less", parameter(deployedAt), until))
+}
+
+// deployedAt is the name of the parameter with the time of a deployment.
+const deployedAt = "deployedAt"
 
 // addRole adds the identity of a role and what it may do in the resource group, and returns its id.
 func (t *template) addRole(role installstack.Role, enabled expression) expression {

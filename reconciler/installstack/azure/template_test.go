@@ -60,7 +60,8 @@ func given() map[string]any {
 	return map[string]any{"registry": "acme.azurecr.io/ledger", "registryPassword": "it's $(id) hunter2",
 		"sshPublicKey": "k", "inputDomain": "a'b\n$(id)",
 		"secretLicense": "x", "secretWildcardUri": "https://v.vault.azure.net/secrets/w",
-		"enableRepair": true, "networkName": "theirs", "publicSubnetName": "a", "privateSubnetName": "b",
+		"enableRepair": true, "untilRepair": "2026-11-23T22:00:00Z",
+		"networkName": "theirs", "publicSubnetName": "a", "privateSubnetName": "b",
 		"runnerSubnetName": "c"}
 }
 
@@ -100,6 +101,35 @@ func TestEvaluation(t *testing.T) {
 	}
 }
 
+// TestRoleOutputs checks that the stack reports the identity of each role that is on, by the name that the runner's
+// machine finds, and that an emergency role is on only with an end that has not passed.
+func TestRoleOutputs(t *testing.T) {
+	const repair = stacktest.InstallID + "-repair"
+	raw := render(t, stack(t))
+	for until, on := range map[string]bool{"": false, "2026-11-23T19:59:59Z": false, "2026-11-23T22:00:00Z": true} {
+		entered := given()
+		entered["untilRepair"], entered["enableDeprovision"] = until, false
+		d := deploy(t, raw, entered)
+		identities := d.resource("Microsoft.Compute/virtualMachines")["identity"].(map[string]any)["userAssignedIdentities"]
+		has := func(name any) bool {
+			_, has := identities.(map[string]any)[idOf("Microsoft.ManagedIdentity/userAssignedIdentities",
+				[]string{fmt.Sprint(name)})]
+			return has
+		}
+		if !has(d.outputs["provision_identity_name"]) || !has(d.outputs["maintenance_identity_name"]) {
+			t.Errorf("the machine has %v, and the roles are %v", identities, d.outputs)
+		}
+		if d.outputs["deprovision_identity_name"] != "" {
+			t.Errorf("a role that is off is %v", d.outputs["deprovision_identity_name"])
+		}
+		name := d.outputs["break_glass_identity_names"].(map[string]any)[repair]
+		end := d.outputs["break_glass_until"].(map[string]any)[repair]
+		if has(repair) != on || (name == repair) != on || (name == "") == on || on && end != until || !on && end != "" {
+			t.Errorf("until %q: the role is %v with the end %v, and the machine has it: %t", until, name, end, has(repair))
+		}
+	}
+}
+
 // TestUserData checks that the machine reports what the stack's outputs are.
 func TestUserData(t *testing.T) {
 	d := deploy(t, render(t, stack(t)), given())
@@ -136,7 +166,7 @@ func TestBootScript(t *testing.T) {
 	run := exec.CommandContext(t.Context(), "bash", "-c",
 		head+`printf '%s\n' "$registry" "$runner_url" "$registry_secret" "$arguments"`)
 	want := "acme.azurecr.io/ledger\nhttps://runners.example.com\nnuon-registry-password\n--install " +
-		stacktest.InstallID + " --break-glass-role ins-06hv0000000000000000000000-repair-68285356 " +
+		stacktest.InstallID + " --break-glass-role " + stacktest.InstallID + "-repair " +
 		"--azure-audience api://nuon.example.com\n"
 	if said, err := run.CombinedOutput(); err != nil || string(said) != want {
 		t.Errorf("%v: %s", err, said)
@@ -206,7 +236,7 @@ func TestHostileTexts(t *testing.T) {
 		"', parameters('registryPassword'), '",
 		"[parameters('registryPassword')]", "é", "\uE0F0region\uE0F1", strings.Repeat("x", 70)})
 	text := rapid.Custom(func(r *rapid.T) string { return strings.Join(rapid.SliceOfN(piece, 1, 8).Draw(r, "text"), "") })
-	name := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`)
+	name := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 	rapid.Check(t, func(r *rapid.T) {
 		app, facts := stacktest.App("azure"), stacktest.Facts()
 		app.BreakGlass = nil

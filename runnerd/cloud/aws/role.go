@@ -66,6 +66,9 @@ func Open(ctx context.Context, request session.Request) (session.Issuer, error) 
 // Identity returns the ARN of the role.
 func (i *issuer) Identity() string { return i.arn }
 
+// Endpoint returns how the SDKs of AWS ask for credentials in a container.
+func (i *issuer) Endpoint() session.Endpoint { return session.Endpoint{TokenHeader: "Authorization"} }
+
 // endpointContent is what the SDKs read from an endpoint for containers.
 type endpointContent struct {
 	AccessKeyID     string    `json:"AccessKeyId"`
@@ -77,7 +80,7 @@ type endpointContent struct {
 
 // Issue starts a session. It lasts an hour, or until the end of the grant: AWS has no session of less than 15 minutes,
 // so a policy of the session denies everything after the end.
-func (i *issuer) Issue(ctx context.Context) (session.Credentials, error) {
+func (i *issuer) Issue(ctx context.Context, _ string) (session.Credentials, error) {
 	life := session.MaxSession
 	input := &sts.AssumeRoleInput{RoleArn: &i.arn, RoleSessionName: aws.String(sessionName(i.request.Session))}
 	if !i.request.Until.IsZero() {

@@ -1,5 +1,5 @@
-// Package azure uses the managed identity of this machine on Azure. It proves the subscription to the
-// control plane.
+// Package azure uses the managed identities of this machine on Azure. It proves the subscription to the
+// control plane, and acts under the roles of the stack, which are identities of the machine too.
 package azure
 
 import (
@@ -10,18 +10,26 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// The addresses of the metadata service of a machine: where it issues tokens, and where it has the text that the stack
-// set.
+// The paths of the metadata service of a machine: where it issues tokens, and where it has the text that the stack set.
 const (
-	tokenURL = "http://169.254.169.254/metadata/identity/oauth2/token"
-	userURL  = "http://169.254.169.254/metadata/instance/compute/userData"
+	tokenPath = "/metadata/identity/oauth2/token"
+	userPath  = "/metadata/instance/compute/userData"
 )
+
+// metadataAddress returns the address of the metadata service. Azure's own libraries read the same variable.
+func metadataAddress() string {
+	if address := os.Getenv("AZURE_POD_IDENTITY_AUTHORITY_HOST"); address != "" {
+		return strings.TrimSuffix(address, "/")
+	}
+	return "http://169.254.169.254"
+}
 
 // maxAnswer bounds the answer of the metadata service.
 const maxAnswer = 64 << 10
@@ -38,14 +46,11 @@ func CheckAudience(audience string) error {
 // Prove returns an access token of this machine's managed identity for an application of the vendor.
 // Azure cannot bind it to a nonce.
 func Prove(ctx context.Context, audience string) (api.CloudIdentity, error) {
-	return prove(ctx, tokenURL, audience)
-}
-
-func prove(ctx context.Context, address, audience string) (api.CloudIdentity, error) {
 	if err := CheckAudience(audience); err != nil {
 		return api.CloudIdentity{}, err
 	}
-	status, body, err := ask(ctx, address+"?api-version=2018-02-01&resource="+url.QueryEscape(audience))
+	status, body, err := ask(ctx, metadataAddress()+tokenPath+"?api-version=2018-02-01&resource="+
+		url.QueryEscape(audience))
 	if err != nil {
 		return api.CloudIdentity{}, fmt.Errorf("get the identity token of this machine on Azure: %w", err)
 	}
@@ -60,10 +65,8 @@ func prove(ctx context.Context, address, audience string) (api.CloudIdentity, er
 }
 
 // Stack returns what the stack of this machine set in its user data.
-func Stack(ctx context.Context) (api.StackReport, error) { return stack(ctx, userURL) }
-
-func stack(ctx context.Context, address string) (report api.StackReport, err error) {
-	status, body, err := ask(ctx, address+"?api-version=2021-01-01&format=text")
+func Stack(ctx context.Context) (report api.StackReport, err error) {
+	status, body, err := ask(ctx, metadataAddress()+userPath+"?api-version=2021-01-01&format=text")
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("its metadata service answers %d: %.300q", status, body)
 	}

@@ -20,13 +20,14 @@ func TestAudiences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proof, err := prove(t.Context(), address+"/metadata/identity/oauth2/token", "api://nuon.example.com")
+	t.Setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", address)
+	proof, err := Prove(t.Context(), "api://nuon.example.com")
 	if err != nil || strings.Count(proof.Token, ".") != 2 || proof.Cloud != "azure" {
 		t.Errorf("%+v, %v", proof, err)
 	}
 	for _, audience := range []string{"", "https://management.azure.com/", "https://vault.azure.net", "api://", "api:// x",
 		"api://x?resource=https://management.azure.com", "00000000-0000-0000-0000-000000000000"} {
-		if proof, err := prove(t.Context(), address+"/metadata/identity/oauth2/token", audience); err == nil {
+		if proof, err := Prove(t.Context(), audience); err == nil {
 			t.Errorf("%q: %+v", audience, proof)
 		}
 	}
@@ -48,7 +49,8 @@ func TestStack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := stack(t.Context(), address+"/metadata/instance/compute/userData")
+		t.Setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", address)
+		report, err := Stack(t.Context())
 		switch {
 		case want != "":
 			if err == nil || !strings.Contains(err.Error(), want) {

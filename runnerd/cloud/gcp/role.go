@@ -91,7 +91,7 @@ func (i *issuer) do(request *http.Request, who string) ([]byte, error) {
 
 // Issue makes an access token for an hour. GCP has no token that ends at a given time, so a token of a grant lasts
 // until the end of the grant by its lifetime.
-func (i *issuer) Issue(ctx context.Context) (session.Credentials, error) {
+func (i *issuer) Issue(ctx context.Context, _ string) (session.Credentials, error) {
 	fail := func(err error) (session.Credentials, error) {
 		return session.Credentials{}, fmt.Errorf("act as %s: %w", i.request.Role, err)
 	}
@@ -138,8 +138,10 @@ func (i *issuer) Issue(ctx context.Context) (session.Credentials, error) {
 		Expires: made.ExpireTime}, nil
 }
 
-// Environ returns the variables with the first token. Google's libraries read no endpoint with a password, so the token
-// is not renewed: a job of more than an hour loses it.
+// Endpoint returns how a program could ask for the token. Google's libraries read no endpoint with a password.
+func (i *issuer) Endpoint() session.Endpoint { return session.Endpoint{TokenHeader: "Authorization"} }
+
+// Environ returns the variables with the first token. It is not renewed: a job of more than an hour loses it.
 func (i *issuer) Environ(_, _ string, first session.Credentials) map[string]string {
 	token := string(first.Content)
 	return map[string]string{"GOOGLE_OAUTH_ACCESS_TOKEN": token, "CLOUDSDK_AUTH_ACCESS_TOKEN": token,

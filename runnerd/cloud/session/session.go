@@ -4,6 +4,7 @@ package session
 
 import (
 	"context"
+	"net/url"
 	"time"
 )
 
@@ -34,10 +35,23 @@ type Credentials struct {
 type Issuer interface {
 	// Identity returns what the sessions act as, for people.
 	Identity() string
-	// Issue starts a session that ends at the request's end at the latest.
-	Issue(ctx context.Context) (Credentials, error)
+	// Issue starts a session that ends at the request's end at the latest. The audience is what Endpoint reads from a
+	// program's request; it is empty for the first session, which shows that the role can be used.
+	Issue(ctx context.Context, audience string) (Credentials, error)
+	// Endpoint returns how programs ask the job's endpoint for credentials.
+	Endpoint() Endpoint
 	// Environ returns the variables by which programs use the endpoint with its token, or the first credentials.
 	Environ(endpoint, token string, first Credentials) map[string]string
+}
+
+// Endpoint is how the libraries of a cloud ask for credentials.
+type Endpoint struct {
+	// TokenHeader is the header with the token of the job.
+	TokenHeader string
+	// TokenInPath also accepts the token as the last part of the path, for programs that send no header.
+	TokenInPath bool
+	// Audience returns what credentials are for, or why there are none; nil where they are for everything.
+	Audience func(query url.Values) (string, error)
 }
 
 // MaxSession is the duration of a session. AWS allows no more for a role that another role assumes.
