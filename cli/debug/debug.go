@@ -4,7 +4,6 @@ package debug
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,7 +74,7 @@ func (o *options) run(ctx context.Context, install string, command []string) err
 
 // print prints a line: of the command's output, or a warning. What the runner says about its own work is left out.
 func (o *options) print(l api.LogLine) error {
-	var to io.Writer = o.env.Console.Err
+	to := o.env.Console.Err
 	switch l.L {
 	case api.Debug:
 		return nil

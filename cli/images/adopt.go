@@ -155,7 +155,7 @@ func (d *adoption) adoptImage(ctx context.Context, i Image) error {
 		d.config.Components = append(d.config.Components, appconfig.Component{Name: name, Kind: appconfig.KindContainerImage,
 			Image: &appconfig.Image{Public: &format.PublicImage{ImageURL: named.repository, Tag: named.version()}}})
 	}
-	for _, try := range d.changes(&changed, i, named, "{{.nuon.components."+name+".outputs.image.") {
+	for _, try := range d.changes(&changed, i, "{{.nuon.components."+name+".outputs.image.") {
 		changed = original
 		d.files = maps.Clone(files)
 		if isNew {
@@ -224,7 +224,7 @@ type change func(*appconfig.Component) bool
 
 // changes returns the ways to make a component read the image from the outputs at a prefix, the simplest
 // first.
-func (d *adoption) changes(c *appconfig.Component, i Image, named address, output string) []change {
+func (d *adoption) changes(c *appconfig.Component, i Image, output string) []change {
 	ref, repository, tag := output+"ref}}", output+"repository}}", output+"tag}}"
 	replace := func(text *string) bool {
 		made := replaceAddress(*text, i.Image, ref)

@@ -48,7 +48,7 @@ type guide struct {
 	dir     string // the directory of the next command
 	env     []string
 	dev     *exec.Cmd // nuon dev; nil before it was started
-	ended   chan error
+	ended   chan struct{}
 }
 
 // startDev is the command that the tour runs in the background.
@@ -152,7 +152,7 @@ func (g *guide) step(ctx context.Context, command string) error {
 		g.console.Messagef("The command ended with exit code %d. Enter continues with the next one.", ended.ExitCode())
 		return nil
 	case ended != nil:
-		return nil // a plan waits for an approval
+		return nil //nolint:nilerr // a plan waits for an approval
 	}
 	return err
 }
@@ -179,8 +179,12 @@ func (g *guide) start(ctx context.Context) error {
 	if err := g.dev.Start(); err != nil {
 		return err
 	}
-	g.ended = make(chan error, 1)
-	go func() { g.ended <- g.dev.Wait() }()
+	ended, program := make(chan struct{}), g.dev
+	g.ended = ended
+	go func() {
+		_ = program.Wait() // how it ended is in its log
+		close(ended)
+	}()
 	g.console.Messagef("starting it; its log is in %s …", file)
 	late := time.After(readyWithin)
 	for {

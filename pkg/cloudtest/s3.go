@@ -57,7 +57,7 @@ func (b *Bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodPut:
 		err = b.put(r, key)
 	case http.MethodGet:
-		err = b.get(w, r, key)
+		err = b.get(w, key)
 	default:
 		err = AWSError{405, "MethodNotAllowed", "The specified method is not allowed against this resource."}
 	}
@@ -88,7 +88,7 @@ func (b *Bucket) put(r *http.Request, key string) error {
 	return nil
 }
 
-func (b *Bucket) get(w http.ResponseWriter, r *http.Request, key string) error {
+func (b *Bucket) get(w http.ResponseWriter, key string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	content, has := b.objects[key]

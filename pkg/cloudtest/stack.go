@@ -103,14 +103,14 @@ func (l *launch) checkParameters() error {
 	var errs []error
 	for name := range l.options.Parameters {
 		if _, declared := l.template.Parameters[name]; !declared {
-			errs = append(errs, fmt.Errorf("Parameters: [%s] do not exist in the template", name))
+			errs = append(errs, fmt.Errorf("Parameters: [%s] do not exist in the template", name)) //nolint:staticcheck // AWS says it so
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.template.Parameters)) {
 		p := l.template.Parameters[name]
 		value, entered := l.options.Parameters[name]
 		if !entered && p.Default == nil {
-			errs = append(errs, fmt.Errorf("Parameters: [%s] must have values", name))
+			errs = append(errs, fmt.Errorf("Parameters: [%s] must have values", name)) //nolint:staticcheck // AWS says it so
 			continue
 		}
 		if !entered {
@@ -118,7 +118,7 @@ func (l *launch) checkParameters() error {
 		}
 		switch {
 		case p.AllowedValues != nil && !slices.Contains(p.AllowedValues, value):
-			errs = append(errs, fmt.Errorf("Parameter '%s' must be one of AllowedValues", name))
+			errs = append(errs, fmt.Errorf("Parameter '%s' must be one of AllowedValues", name)) //nolint:staticcheck // AWS says it so
 		case p.AllowedPattern != "" && !regexp.MustCompile(`^(?:`+p.AllowedPattern+`)$`).MatchString(value):
 			errs = append(errs, fmt.Errorf("Parameter %s failed to satisfy constraint: Member must satisfy regular "+
 				"expression pattern: %s", name, p.AllowedPattern))
@@ -181,7 +181,7 @@ func (l *launch) make(id string) (err error) {
 			return err
 		}
 	}
-	properties, _ := l.value(map[string]any(r.Properties)).(map[string]any)
+	properties, _ := l.value(r.Properties).(map[string]any)
 	built := StackResource{Type: r.Type, Properties: properties}
 	ok := false
 	if before := l.options.Before; before != nil && r.Type != "AWS::IAM::Role" {

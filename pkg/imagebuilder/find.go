@@ -1,10 +1,10 @@
 package imagebuilder
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -134,11 +134,11 @@ func run(ctx context.Context, path string, environ, arguments []string) (string,
 }
 
 // limited keeps the start of an output.
-type limited struct{ text strings.Builder }
+type limited struct{ text bytes.Buffer }
 
 func (l *limited) Write(p []byte) (int, error) {
 	const most = 64 << 10
-	_, err := io.WriteString(&l.text, string(p[:min(len(p), most-min(most, l.text.Len()))]))
+	_, err := l.text.Write(p[:min(len(p), most-min(most, l.text.Len()))])
 	return len(p), err
 }
 

@@ -342,7 +342,7 @@ func (p *Pod) withoutNode(ctx context.Context) (bool, error) {
 		return true, fmt.Errorf("read the node %s: %w", p.seen.Node, err)
 	case p.watched.pod(p.seen.UID) == nil:
 	case err != nil || reports(node):
-		return true, nil // the kubelet can still report how it ends
+		return true, nil //nolint:nilerr // the kubelet can still report how it ends
 	default:
 		return p.unproven(fmt.Sprintf("the node %s of the pod %s does not report", p.seen.Node, p.seen.Name))
 	}

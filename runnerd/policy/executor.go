@@ -101,8 +101,8 @@ func (e Executor) check() error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(names)) {
 		if !objectName.MatchString(names[key]) {
-			return fmt.Errorf("[executor] has %s = %q, which is no name of an object of Kubernetes; names have lower-case "+
-				"letters, digits, - and .", key, names[key])
+			return fmt.Errorf("[executor] has %s = %q, which is no name of an object of Kubernetes; names consist of "+
+				"lower-case letters, digits, dots and dashes", key, names[key])
 		}
 	}
 	return nil

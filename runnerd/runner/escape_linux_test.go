@@ -111,7 +111,7 @@ func TestNothingEscapes(t *testing.T) {
 				s := newServer(t)
 				job := s.enqueue("job_1", "escape", nil)
 				program := startProgramAs(t, s, dir, uid)
-				s.until("it has escaped", func() bool { return len(job.lines) > 0 })
+				s.until("it has escaped", job.runs)
 				switch test.kill {
 				case "":
 					touch(t, dir, "go")
@@ -148,7 +148,7 @@ func TestAdoptionByEachUser(t *testing.T) {
 		s := newServer(t)
 		job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 		killed := startProgramAs(t, s, dir, uid)
-		s.until("it runs", func() bool { return len(job.lines) > 0 })
+		s.until("it runs", job.runs)
 		pid := pidOfJob(t, dir)
 		_ = killed.Process.Kill()
 		_ = killed.Wait()

@@ -321,7 +321,7 @@ func TestRunnerSeesAnEndThatItMissed(t *testing.T) {
 	s, p := newServer(t), newPlace(t)
 	job := s.enqueue("job_1", "wait", map[string]string{"file": "never"})
 	w := work(t, s, p.dir)
-	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	s.until("it runs", job.runs)
 	w.end(t)
 	pod := p.pod(t)
 	err := p.CoreV1().Pods(p.namespace).Delete(t.Context(), pod.Name,

@@ -142,7 +142,7 @@ func TestAKeyThatWasChangedHalfwayUnderAJob(t *testing.T) {
 	one := func(o *runner.Options) { o.Capacity = 1 }
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	w := work(t, s, dir, one)
-	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	s.until("it runs", job.runs)
 	w.end(t)
 	keys := keysIn(t, dir)
 	keys.NextKey = "never-known"
@@ -177,7 +177,7 @@ func TestAReplacedRunnerDelivers(t *testing.T) {
 	waiting := s.enqueue("job_2", "log", nil)
 	s.with(func() { s.queue, job.spec.Action.InstallID = s.queue[:1], "ins_1" })
 	work(t, s, dir, func(o *runner.Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) })
-	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	s.until("it runs", job.runs)
 	s.with(func() { s.key, s.queue = "", append(s.queue, waiting) })
 	touch(t, dir, "go")
 	s.until("the result is there", job.ended)

@@ -33,7 +33,7 @@ func TestRestOfAKilledJobEndsByItself(t *testing.T) {
 		w := work(t, s, dir, patient)
 		s.until("it runs", func() bool {
 			_, err := os.Stat(filepath.Join(dir, "program.pid"))
-			return err == nil && len(job.lines) > 0
+			return err == nil && job.runs()
 		})
 		if err := syscall.Kill(pidOfJob(t, dir), syscall.SIGKILL); err != nil {
 			t.Fatal(err)

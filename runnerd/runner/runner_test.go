@@ -285,7 +285,7 @@ func outageDuringAJob(t *testing.T, newDir func(*testing.T) string) {
 	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "states", map[string]string{"file": "go"})
 	work(t, s, dir)
-	s.until("it holds the lock", func() bool { return job.locked && len(job.lines) > 0 })
+	s.until("it holds the lock", func() bool { return job.locked && job.runs() })
 	s.setTrouble(func(*http.Request, bool) int { return noAnswer })
 	touch(t, dir, "go")
 	results, err := filepath.Glob(filepath.Join(dir, "spool", "*", "result.json"))
@@ -325,7 +325,7 @@ func cancelJobs(t *testing.T, newDir func(*testing.T) string) {
 					hasty(o)
 				}
 			})
-			s.until("it runs", func() bool { return len(job.lines) > 0 })
+			s.until("it runs", job.runs)
 			s.with(func() { job.cancel = true })
 			s.until("the result is there", job.ended)
 			if string(job.result.Status) != test.status || !strings.Contains(job.result.Error, test.text) {
@@ -442,7 +442,7 @@ func killedRunnerdIsFollowedByOneThatAdopts(t *testing.T, newDir func(*testing.T
 	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	first := startProgram(t, s, dir)
-	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	s.until("it runs", job.runs)
 	pid := pidOfJob(t, dir)
 	_ = first.Process.Kill()
 	_ = first.Wait()
@@ -483,7 +483,7 @@ func resultWaitsForTheNextRunnerd(t *testing.T, newDir func(*testing.T) string) 
 	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	first := startProgram(t, s, dir)
-	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	s.until("it runs", job.runs)
 	_ = first.Process.Kill()
 	_ = first.Wait()
 	touch(t, dir, "go")
@@ -504,7 +504,7 @@ func aStoppedRunnerLeavesItsJobs(t *testing.T, newDir func(*testing.T) string) {
 	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	w := work(t, s, dir)
-	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	s.until("it runs", job.runs)
 	w.end(t)
 	if job.ended() {
 		t.Fatalf("got %+v", job.result)
@@ -525,7 +525,7 @@ func aStoppedRunnerWaitsForWhatEndsSoon(t *testing.T, newDir func(*testing.T) st
 	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	w := work(t, s, dir, func(o *runner.Options) { o.Timing.StopWait = time.Hour })
-	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	s.until("it runs", job.runs)
 	w.stop()
 	touch(t, dir, "go")
 	w.end(t)
@@ -541,7 +541,7 @@ func TestTheSecondSignalEndsAtOnce(t *testing.T) {
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "wait", map[string]string{"file": "go"})
 	w := work(t, s, dir, func(o *runner.Options) { o.Timing.StopWait = time.Hour })
-	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	s.until("it runs", job.runs)
 	close(w.abandon)
 	w.end(t)
 	if err := syscall.Kill(-pidOfJob(t, dir), syscall.SIGKILL); err != nil {
@@ -555,7 +555,7 @@ func killedJobIsLost(t *testing.T, newDir func(*testing.T) string) {
 	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "deaf", nil)
 	work(t, s, dir)
-	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	s.until("it runs", job.runs)
 	if err := syscall.Kill(pidOfJob(t, dir), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -591,7 +591,7 @@ func afterAKilledJob(t *testing.T, newDir func(*testing.T) string) {
 			return []string{"settled"}, nil
 		}
 	})
-	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	s.until("it runs", job.runs)
 	if err := syscall.Kill(pidOfJob(t, dir), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -610,7 +610,7 @@ func aSupersededAttemptDelivers(t *testing.T, newDir func(*testing.T) string) {
 	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	work(t, s, dir)
-	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	s.until("it runs", job.runs)
 	s.with(func() { job.superseded = true })
 	beats := 0
 	s.with(func() { beats = job.beats })
@@ -1027,7 +1027,7 @@ func TestStatus(t *testing.T) {
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	s.with(func() { job.spec.Action.InstallID = "ins_1" })
 	w := work(t, s, dir)
-	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	s.until("it runs", job.runs)
 	got := read()
 	if !got.Running || got.Runner != "run_1" || got.Kind != "install" || got.KeySince.IsZero() {
 		t.Errorf("got %+v", got)

@@ -560,6 +560,11 @@ func (s *server) last(n int) []string {
 	return slices.Clone(s.calls[max(0, len(s.calls)-n):])
 }
 
+// runs reports whether a line of the job itself has arrived; those of the runner say why a pod waits.
+func (j *served) runs() bool {
+	return slices.ContainsFunc(j.messages(), func(m string) bool { return !strings.HasPrefix(m, "the pod of this job") })
+}
+
 // messages returns the log as a reader sees it. The mutex is held.
 func (j *served) messages() []string {
 	var messages []string

@@ -203,7 +203,7 @@ func (c *copier) stream(ctx context.Context, blob artifact.Blob) (sent bool, err
 		body = newResuming(ctx, c, blob)
 		failed := errors.Join(c.to.PutBlob(ctx, blob, body), body.Close())
 		if body.failed != nil {
-			return nil // it was retried already
+			return nil //nolint:nilerr // it was retried already
 		}
 		return failed
 	})

@@ -357,7 +357,7 @@ func TestStartAsTheDeploymentSays(t *testing.T) {
 	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	testtime.Receive(t, ended, "runnerd ends")
+	_ = testtime.Receive(t, ended, "runnerd ends")
 }
 
 // write writes a file, and the directories above it.

@@ -44,7 +44,7 @@ func (t *template) addNetwork() {
 		},
 	}))
 	t.variables["networkId"] = resourceID("Microsoft.Network/virtualNetworks", quoted(network))
-	t.addSubnets(quoted(network), func(name string) expression { return quoted(name) })
+	t.addSubnets(quoted(network), quoted)
 }
 
 // addSubnets adds the addresses of the subnets, and the outputs about them.

@@ -41,10 +41,10 @@ func (t *template) addRunner() {
 	id := resourceID(machineKind, quoted(machine))
 	card, disk := t.addCard(), t.addDisk()
 	t.addResource(machineKind, computeAPI, machine, t.located(object{
-		"dependsOn": list{card, disk}, "identity": expression(call("if", call("empty", variable("roleIdentities")),
+		"dependsOn": list{card, disk}, "identity": call("if", call("empty", variable("roleIdentities")),
 			call("createObject", quoted("type"), quoted("SystemAssigned")),
 			call("createObject", quoted("type"), quoted("SystemAssigned, UserAssigned"), quoted("userAssignedIdentities"),
-				variable("roleIdentities")))),
+				variable("roleIdentities"))),
 		"properties": object{
 			"hardwareProfile": object{"vmSize": parameter("machineSize")},
 			"storageProfile": object{

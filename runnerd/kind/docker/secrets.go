@@ -62,7 +62,7 @@ func findSecret(layout *image.Layout, b artifact.Blob, secrets map[string]string
 				return name, nil
 			}
 		}
-		if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // ReadFull returns them as they are
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
 			return "", nil
 		}
 		if err != nil {

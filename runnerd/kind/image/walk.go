@@ -226,7 +226,7 @@ func (w *walk) addReferrer(ctx context.Context, subject artifact.RawManifest, di
 	if invalid := json.Unmarshal(raw.Content, &named); invalid != nil || named.Subject == nil ||
 		named.Subject.Digest != subject.Digest {
 		w.log.Warn("the registry lists %s as a reference to %s, which it is not; it is not copied", digest, subject.Digest)
-		return nil
+		return nil //nolint:nilerr // the image is complete without it
 	}
 	if _, err := w.add(ctx, digest, false); err != nil {
 		return err
