@@ -13,6 +13,16 @@ import (
 // codeNoRoute is the problem code of a request that is for another listener or another version.
 const codeNoRoute = "no_route"
 
+// noRouteError is the error for a request that the control plane has no route for.
+type noRouteError struct{ error }
+
+// IsNoRoute reports whether err is the response of a control plane that has no such route, for example because it is
+// older than this program.
+func IsNoRoute(err error) bool {
+	var n noRouteError
+	return errors.As(err, &n)
+}
+
 // codeUnpushed is the problem code of a sync of a commit that the repository does not contain.
 const codeUnpushed = "unpushed"
 

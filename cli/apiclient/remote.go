@@ -130,9 +130,13 @@ func checkResponse(r *http.Response, err error) error {
 	strange := p.Code == "" && (r.StatusCode < 400 || r.StatusCode == http.StatusNotFound ||
 		r.StatusCode == http.StatusMethodNotAllowed || r.StatusCode >= http.StatusInternalServerError)
 	if strange || p.Code == codeNoRoute {
-		return exitcode.With(exitcode.Unreachable, fmt.Errorf("%s://%s responded with %s, which a control plane "+
+		err := fmt.Errorf("%s://%s responded with %s, which a control plane "+
 			"of this version never does; check the address with `nuon context list`, and both versions",
-			r.Request.URL.Scheme, r.Request.URL.Host, r.Status))
+			r.Request.URL.Scheme, r.Request.URL.Host, r.Status)
+		if p.Code == codeNoRoute {
+			err = noRouteError{err}
+		}
+		return exitcode.With(exitcode.Unreachable, err)
 	}
 	return &Problem{p}
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -373,6 +376,39 @@ func TestOfOneApp(t *testing.T) {
 	out, err = execute(t)
 	if err != nil || strings.Contains(out, "control plane") || !strings.Contains(out, "approval\t") {
 		t.Errorf("for a token of one app: %v\n%s", err, out)
+	}
+}
+
+// TestOlderControlPlane checks that a control plane without requests for break-glass roles is shown without any.
+func TestOlderControlPlane(t *testing.T) {
+	s := busy()
+	for i := range s.apps {
+		s.apps[i].ID = s.apps[i].Name
+	}
+	plane(t, s, false)
+	newer, err := url.Parse(os.Getenv("NUON_URL"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(newer)
+	code := "no_route"
+	older := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/break-glass" {
+			forward.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintf(w, `{"status": 404, "code": %q, "title": "none"}`, code)
+	}))
+	t.Cleanup(older.Close)
+	t.Setenv("NUON_URL", older.URL)
+	if out, err := execute(t); err != nil || !strings.Contains(out, "control plane") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	code = "not_found"
+	if out, err := execute(t); err == nil {
+		t.Errorf("another error is shown as nothing:\n%s", out)
 	}
 }
 
