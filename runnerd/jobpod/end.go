@@ -22,7 +22,7 @@ func (p *Pod) Interrupt(ctx context.Context, grace time.Duration) (bool, error) 
 	if err := p.load(); err != nil || p.seen.Ended != nil {
 		return err == nil, err
 	}
-	never, err := p.neverStarts(spool.PodEnd{Message: "it was interrupted before its pod started"})
+	never, err := p.neverStarts(ctx, spool.PodEnd{Message: "it was interrupted before its pod started"})
 	if err != nil || never {
 		return never, err
 	}

@@ -62,14 +62,14 @@ func (w *watched) pod(uid string) *corev1.Pod {
 	return nil
 }
 
-// other returns a pod of the Job that may run and does not have the uid; nil if there is none.
-func (w *watched) other(uid string) *corev1.Pod {
+// others returns the pods of the Job that may run and do not have the uid.
+func (w *watched) others(uid string) (all []*corev1.Pod) {
 	for _, object := range w.store.List() {
 		if pod, is := object.(*corev1.Pod); is && string(pod.UID) != uid && mayRun(pod) {
-			return pod
+			all = append(all, pod)
 		}
 	}
-	return nil
+	return all
 }
 
 // mayRun reports whether the job process of a pod may run or start. A pod that is deleted before it has a node never

@@ -173,7 +173,7 @@ func (p *Pod) Start(ctx context.Context, request Request) error {
 	}
 	err = p.create(ctx)
 	if rejected := (*RejectedError)(nil); errors.As(err, &rejected) {
-		_, err = p.proveNotStarted(spool.PodEnd{Message: err.Error(), Failed: true})
+		_, err = p.proveNotStarted(ctx, spool.PodEnd{Message: err.Error(), Failed: true})
 	}
 	return err
 }

@@ -41,7 +41,7 @@ func (p *Pod) Alive(ctx context.Context) (bool, error) {
 	}
 	switch {
 	case p.seen.Unproven != "" && p.dir.IsConfirmedEnded():
-		return p.end(spool.PodEnd{Proof: spool.ProofOwner, Message: "the runner's owner confirmed that nothing of it runs"})
+		return p.end(ctx, spool.PodEnd{Proof: spool.ProofOwner, Message: "the runner's owner confirmed that nothing of it runs"})
 	case !p.watched.synced():
 		return true, nil
 	case pod != nil:
@@ -78,11 +78,15 @@ func (p *Pod) note(pod *corev1.Pod) error {
 	return p.dir.SavePod(now)
 }
 
-// end stores the proof that the job process does not run. A report about one pod is none if the Job has another pod
-// that may run: a Job can get two, and only one of them has the job process.
-func (p *Pod) end(proof spool.PodEnd) (alive bool, err error) {
+// end stores the proof that the job process does not run. A report about one pod is none if the job process may run
+// in another pod of the Job: a Job can get two, and only one of them has the job process.
+func (p *Pod) end(ctx context.Context, proof spool.PodEnd) (alive bool, err error) {
 	if proof.Proof == spool.ProofKubelet || proof.Proof == spool.ProofNode {
-		if other := p.watched.other(p.seen.UID); other != nil {
+		other, err := p.otherWithNode(ctx)
+		if err != nil {
+			return true, err
+		}
+		if other != nil {
 			p.seen.Node, p.seen.Unproven = "", ""
 			return true, p.note(other)
 		}
@@ -95,14 +99,47 @@ func (p *Pod) end(proof spool.PodEnd) (alive bool, err error) {
 	return false, nil
 }
 
+// otherWithNode returns a pod of the Job, other than the one seen, in which the job process may run after it took what
+// it needs; nil if there is none. A pod without a node is none, such as the one that the Job gets when somebody removes
+// its pod by force. What is followed can be late, so the API is asked.
+func (p *Pod) otherWithNode(ctx context.Context) (*corev1.Pod, error) {
+	for _, other := range p.watched.others(p.seen.UID) {
+		if other.Spec.NodeName == "" {
+			now, err := p.read(ctx, other)
+			if err != nil {
+				return nil, err
+			}
+			other = now
+		}
+		if other != nil && other.Spec.NodeName != "" && mayRun(other) {
+			return other, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // there is none
+}
+
+// read asks the API for a pod that is followed; nil if it is gone.
+func (p *Pod) read(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	now, err := p.client.CoreV1().Pods(p.seen.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+	switch {
+	case isGone(err), err == nil && now.UID != pod.UID:
+		return nil, nil //nolint:nilnil // it is gone
+	case err != nil:
+		return nil, fmt.Errorf("read the pod %s: %w", pod.Name, err)
+	}
+	return now, nil
+}
+
 // neverStarts takes back what the job process needs. If it had not taken that yet, it never starts.
-func (p *Pod) neverStarts(proof spool.PodEnd) (never bool, err error) {
+func (p *Pod) neverStarts(ctx context.Context, proof spool.PodEnd) (never bool, err error) {
 	withdrawn, err := p.dir.WithdrawHandover()
 	if err != nil || !withdrawn {
 		return false, err
 	}
 	proof.Proof = spool.ProofNotStarted
-	alive, err := p.end(proof)
+	alive, err := p.end(ctx, proof)
 	return !alive, err
 }
 
@@ -110,7 +147,7 @@ func (p *Pod) neverStarts(proof spool.PodEnd) (never bool, err error) {
 func (p *Pod) judge(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	status, there := containerStatus(pod)
 	if status.State.Terminated != nil {
-		return p.terminated(pod, *status.State.Terminated)
+		return p.terminated(ctx, pod, *status.State.Terminated)
 	}
 	if !there || status.State.Running == nil {
 		return p.waitForStart(ctx, pod)
@@ -123,7 +160,7 @@ func (p *Pod) judge(ctx context.Context, pod *corev1.Pod) (bool, error) {
 
 // terminated stores the kubelet's report that the container has terminated. If the job process never took what it
 // needs, it did not get as far as to start: another one would not either, unless something evicted the pod.
-func (p *Pod) terminated(pod *corev1.Pod, ended corev1.ContainerStateTerminated) (bool, error) {
+func (p *Pod) terminated(ctx context.Context, pod *corev1.Pod, ended corev1.ContainerStateTerminated) (bool, error) {
 	proof := spool.PodEnd{Proof: spool.ProofKubelet, Reason: ended.Reason, Message: ended.Message,
 		ExitCode: ended.ExitCode}
 	if pod.Status.Reason != "" { // such as Evicted
@@ -134,10 +171,10 @@ func (p *Pod) terminated(pod *corev1.Pod, ended corev1.ContainerStateTerminated)
 	unstarted.Message = fmt.Sprintf("the container of the pod %s ended before the job process started: %s; check that "+
 		"the image has the runner of this version at the same path", pod.Name,
 		strings.TrimSuffix(ended.Reason+": "+ended.Message, ": "))
-	if never, err := p.neverStarts(unstarted); err != nil || never {
+	if never, err := p.neverStarts(ctx, unstarted); err != nil || never {
 		return !never, err
 	}
-	return p.end(proof)
+	return p.end(ctx, proof)
 }
 
 // containerStatus returns the kubelet's last report about the job process.
@@ -161,11 +198,7 @@ func isReady(pod *corev1.Pod) bool {
 // waitForStart waits for a pod that has not started, as long as it can.
 func (p *Pod) waitForStart(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	if pod.Spec.NodeName == "" && !p.dir.HasHandover() {
-		if other := p.watched.other(p.seen.UID); other != nil && other.Spec.NodeName != "" {
-			p.seen.Node, p.seen.Unproven = "", ""
-			return true, p.note(other)
-		}
-		return p.unproven("the job started in another pod, which was removed before this runner saw it")
+		return p.startedElsewhere(ctx, pod)
 	}
 	why := whyWaiting(pod)
 	over := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded || pod.DeletionTimestamp != nil
@@ -177,11 +210,35 @@ func (p *Pod) waitForStart(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	if over {
 		proof.Message = fmt.Sprintf("the pod %s ended before it started: %s", pod.Name, why)
 	}
-	never, err := p.neverStarts(proof)
+	never, err := p.neverStarts(ctx, proof)
 	if err != nil || never || !over || !p.isDue() {
 		return !never, err
 	}
 	return p.withoutNode(ctx)
+}
+
+// startedElsewhere looks for the pod in which the job process runs, after it took what it needs, while the pod that is
+// followed has no node.
+func (p *Pod) startedElsewhere(ctx context.Context, pod *corev1.Pod) (bool, error) {
+	if !p.isDue() {
+		return true, nil
+	}
+	now, err := p.read(ctx, pod)
+	switch {
+	case err != nil:
+		return true, err
+	case now != nil && now.Spec.NodeName != "":
+		return true, p.note(now) // what follows it is late
+	}
+	other, err := p.otherWithNode(ctx)
+	if err != nil {
+		return true, err
+	}
+	if other != nil {
+		p.seen.Node, p.seen.Unproven = "", ""
+		return true, p.note(other)
+	}
+	return p.unproven("the job started in another pod, which was removed before this runner saw it")
 }
 
 // startLimit returns how long the pod may take to start: the time limit of the job counts from its creation.
@@ -258,7 +315,7 @@ func (p *Pod) withoutPod(ctx context.Context) (bool, error) {
 	case err != nil && !isGone(err):
 		return true, fmt.Errorf("read the pod %s: %w", p.seen.Name, err)
 	}
-	never, err := p.neverStarts(spool.PodEnd{Message: "the pod " + p.seen.Name + " was deleted before it started"})
+	never, err := p.neverStarts(ctx, spool.PodEnd{Message: "the pod " + p.seen.Name + " was deleted before it started"})
 	if err != nil || never {
 		return !never, err
 	}
@@ -272,16 +329,16 @@ func (p *Pod) withoutAnyPod(ctx context.Context) (bool, error) {
 	case apierrors.IsNotFound(err) && !p.seen.Created && p.request.Handover != nil:
 		return p.createAgain(ctx)
 	case apierrors.IsNotFound(err):
-		return p.proveNotStarted(spool.PodEnd{Message: "the Job " + p.seen.Job + " was deleted before its pod started"})
+		return p.proveNotStarted(ctx, spool.PodEnd{Message: "the Job " + p.seen.Job + " was deleted before its pod started"})
 	case err != nil:
 		return true, fmt.Errorf("read the Job %s: %w", p.seen.Job, err)
 	case isFinished(job):
-		return p.proveNotStarted(spool.PodEnd{Message: "the Job " + p.seen.Job + " ended before its pod started"})
+		return p.proveNotStarted(ctx, spool.PodEnd{Message: "the Job " + p.seen.Job + " ended before its pod started"})
 	}
 	p.seen.Created = true
 	why := p.whyNoPod(ctx, job)
 	if time.Now().After(p.startBy) {
-		return p.proveNotStarted(spool.PodEnd{Message: p.notStarted(why), Failed: true})
+		return p.proveNotStarted(ctx, spool.PodEnd{Message: p.notStarted(why), Failed: true})
 	}
 	return true, p.say(why)
 }
@@ -290,14 +347,14 @@ func (p *Pod) withoutAnyPod(ctx context.Context) (bool, error) {
 func (p *Pod) createAgain(ctx context.Context) (bool, error) {
 	err := p.create(ctx)
 	if rejected := (*RejectedError)(nil); errors.As(err, &rejected) || err != nil && time.Now().After(p.startBy) {
-		return p.proveNotStarted(spool.PodEnd{Message: err.Error(), Failed: true})
+		return p.proveNotStarted(ctx, spool.PodEnd{Message: err.Error(), Failed: true})
 	}
 	return true, err
 }
 
 // proveNotStarted ends an attempt of which no pod was seen, unless its job process has started.
-func (p *Pod) proveNotStarted(proof spool.PodEnd) (bool, error) {
-	never, err := p.neverStarts(proof)
+func (p *Pod) proveNotStarted(ctx context.Context, proof spool.PodEnd) (bool, error) {
+	never, err := p.neverStarts(ctx, proof)
 	if err != nil || never {
 		return !never, err
 	}
@@ -368,7 +425,7 @@ func (p *Pod) endWithNode(ctx context.Context, why string) (bool, error) {
 		return p.unproven("the cluster that this runner reaches does not have the claim that the pod " + p.seen.Name +
 			" mounts, so it may be another cluster")
 	}
-	return p.end(spool.PodEnd{Proof: spool.ProofNode, Message: why})
+	return p.end(ctx, spool.PodEnd{Proof: spool.ProofNode, Message: why})
 }
 
 // isGone reports whether the API server reported that an object does not exist. A response 404 that is not of the API

@@ -27,6 +27,7 @@ import (
 type apiServer struct {
 	mutex  sync.Mutex
 	pods   []corev1.Pod
+	now    []corev1.Pod // what a get of a pod finds
 	nodes  map[string]bool
 	claim  string // the uid of the claim; empty for none
 	broken bool   // a load balancer answers everything but lists with 404
@@ -44,13 +45,19 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var found any
 	switch kind {
 	case "pods":
+		for _, pod := range s.now {
+			if pod.Name == name {
+				found = pod
+			}
+		}
 		if name == "" {
 			found = corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"},
 				ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: s.pods}
 		}
 	case "nodes":
 		if s.nodes[name] {
-			found = corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			found = corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
+				Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
 		}
 	case "persistentvolumeclaims":
 		if s.claim != "" {
@@ -93,6 +100,13 @@ func pod(uid string, terminated bool) corev1.Pod {
 		Status: corev1.PodStatus{Phase: corev1.PodRunning,
 			ContainerStatuses: []corev1.ContainerStatus{{Name: "job", State: state}}},
 	}
+}
+
+// waiting returns a pod of the Job that has no node.
+func waiting(uid string) corev1.Pod {
+	waits := pod(uid, false)
+	waits.Spec.NodeName, waits.Status = "", corev1.PodStatus{Phase: corev1.PodPending}
+	return waits
 }
 
 // open returns the pod of a job process that has taken what it needs, so that it may run. The runner has seen the pod
@@ -165,6 +179,15 @@ func TestNoProof(t *testing.T) {
 			nodes: map[string]bool{"node": true}, pods: []corev1.Pod{pod("a", false), pod("b", true)}}, uid: "b"},
 		"both pods ended": {server: &apiServer{claim: known, pods: []corev1.Pod{pod("a", true), pod("b", true)}}, uid: "b",
 			proof: spool.ProofKubelet},
+		"the node is removed, and the Job has a second pod without a node": {server: &apiServer{claim: known,
+			pods: []corev1.Pod{waiting("b")}, now: []corev1.Pod{waiting("b")}}, uid: "a", proof: spool.ProofNode},
+		"the node is removed, and the second pod got one": {server: &apiServer{claim: known,
+			nodes: map[string]bool{"node": true}, pods: []corev1.Pod{pod("b", true), waiting("a")},
+			now: []corev1.Pod{pod("a", false)}}, uid: "b"},
+		"what is followed is late": {server: &apiServer{claim: known, nodes: map[string]bool{"node": true},
+			pods: []corev1.Pod{waiting("a")}, now: []corev1.Pod{pod("a", false)}}},
+		"the pod was never seen": {server: &apiServer{claim: known, pods: []corev1.Pod{waiting("b")},
+			now: []corev1.Pod{waiting("b")}}, unproven: "removed before this runner saw it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -187,7 +210,9 @@ func TestNoProof(t *testing.T) {
 					if strings.Contains(now.Unproven, test.unproven) {
 						checks++
 					}
-				case err != nil, now.UID == "a" && len(test.server.pods) > 0:
+				case now.Unproven != "":
+					t.Fatal(now.Unproven)
+				case err != nil, now.UID == "a" && now.Node == "node" && len(test.server.pods) > 0:
 					checks++
 				}
 				return test.proof == "" && checks > 2
