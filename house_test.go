@@ -125,7 +125,7 @@ func own(imports []string) []string {
 
 // isHelper reports whether a package is for tests only, by its name.
 func isHelper(path string) bool {
-	return strings.HasSuffix(path, "test") || path == "pkg/testtime" || path == "pkg/testbuffer" || path == "pkg/golden"
+	return strings.HasSuffix(path, "test") || strings.HasPrefix(path, "pkg/test") || path == "pkg/golden"
 }
 
 // TestRooms checks the imports of packages and of their tests between the top folders.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	model "github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 )
 
 // fakeRunnerd puts a runnerd on PATH that stores its request in the file asked.json and
@@ -20,9 +21,7 @@ func fakeRunnerd(t *testing.T, script string) {
 	dir := t.TempDir()
 	text := "#!/bin/sh\ntest \"$*\" = 'diff helm' || exit 9\ncat >" +
 		filepath.Join(dir, "asked.json") + "\n" + script + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "runnerd"), []byte(text), 0o755); err != nil { //nolint:gosec // it is to be run
-		t.Fatal(err)
-	}
+	testprogram.Write(t, filepath.Join(dir, "runnerd"), text)
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	t.Setenv("ASKED", filepath.Join(dir, "asked.json"))
 }

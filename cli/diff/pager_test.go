@@ -16,6 +16,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
@@ -101,9 +102,7 @@ func (s *screen) console() *console.Console {
 func program(t *testing.T, script string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "pager")
-	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, name, "#!/bin/sh\n"+script)
 	return name
 }
 

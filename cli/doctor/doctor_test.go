@@ -19,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/contexts"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 )
 
 // bare returns a machine with nothing installed.
@@ -48,13 +49,8 @@ func bare(t *testing.T) machine {
 func script(t *testing.T, m machine, name, text string) string {
 	t.Helper()
 	dir := m.getenv("PATH")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte("#!/bin/sh\nprintf '%s' '"+text+"'\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, path, "#!/bin/sh\nprintf '%s' '"+text+"'\n")
 	return path
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 )
 
 // TestTheTourIsTheOneOfTheDocs checks that the tour runs the commands of docs/tour.md, in order. A
@@ -44,9 +45,7 @@ func guideOf(t *testing.T, typed, program string) (*guide, *bytes.Buffer) {
 		InIsTerminal: true, OutIsTerminal: true, ErrIsTerminal: true}
 	root := t.TempDir()
 	file := filepath.Join(root, "nuon")
-	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+program), 0o700); err != nil { //nolint:gosec // it is run
-		t.Fatal(err)
-	}
+	testprogram.Write(t, file, "#!/bin/sh\n"+program)
 	return newGuide(c, file, root), &said
 }
 

@@ -3,12 +3,12 @@ package imagebuilder_test
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/imagebuilder"
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 )
 
 // install writes programs as shell scripts into a directory and returns an environment with it as PATH.
@@ -16,10 +16,7 @@ func install(t *testing.T, scripts map[string]string) []string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, script := range scripts {
-		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script), 0o700); err != nil { //nolint:gosec // a program
-			t.Fatal(err)
-		}
+		testprogram.Write(t, filepath.Join(dir, name), "#!/bin/sh\n"+script)
 	}
 	return []string{"PATH=relative:" + dir}
 }

@@ -19,19 +19,16 @@ import (
 	"time"
 
 	"github.com/ulikunitz/xz"
+
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 )
 
 // fakeBinaries creates a directory whose postgres prints a version.
 func fakeBinaries(t *testing.T, dir, version string) string {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	for name, script := range map[string]string{"postgres": "#!/bin/sh\necho 'postgres (PostgreSQL) " + version + "'\n",
 		"initdb": "#!/bin/sh\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testprogram.Write(t, filepath.Join(dir, name), script)
 	}
 	return dir
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
@@ -395,9 +396,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(binary, content, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, binary, string(content))
 	home := filepath.Join(dir, "home")
 	if err := makeOwned(home, server); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 )
 
 // TestDir checks that each directory is new and empty, that programs run in it, and that it is in
@@ -24,9 +26,7 @@ func TestDir(t *testing.T) {
 		}
 		seen[dir] = true
 		program := filepath.Join(dir, "program")
-		if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil { //nolint:gosec // it is a program
-			t.Fatal(err)
-		}
+		testprogram.Write(t, program, "#!/bin/sh\n")
 		if err := exec.CommandContext(t.Context(), program).Run(); err != nil {
 			t.Error(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/healthcheck"
@@ -76,9 +77,7 @@ func (r *rig) program(path string) {
 	r.Helper()
 	text := "#!/bin/sh\ntouch " + r.traces + "/ran\n" +
 		`echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"planted-by-program"}}'` + "\n"
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-		r.Fatal(err)
-	}
+	testprogram.Write(r, path, text)
 }
 
 // look sends a request to the cluster, as the kinds do, and returns the health.

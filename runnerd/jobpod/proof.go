@@ -41,7 +41,8 @@ func (p *Pod) Alive(ctx context.Context) (bool, error) {
 	}
 	switch {
 	case p.seen.Unproven != "" && p.dir.IsConfirmedEnded():
-		return p.end(ctx, spool.PodEnd{Proof: spool.ProofOwner, Message: "the runner's owner confirmed that nothing of it runs"})
+		return p.end(ctx, spool.PodEnd{Proof: spool.ProofOwner,
+			Message: "the runner's owner confirmed that nothing of it runs"})
 	case !p.watched.synced():
 		return true, nil
 	case pod != nil:
@@ -118,7 +119,7 @@ func (p *Pod) otherWithNode(ctx context.Context) (*corev1.Pod, error) {
 	return nil, nil //nolint:nilnil // there is none
 }
 
-// read asks the API for a pod that is followed; nil if it is gone.
+// read returns a pod that is followed, as the API has it now; nil if it is gone.
 func (p *Pod) read(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -217,7 +218,7 @@ func (p *Pod) waitForStart(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	return p.withoutNode(ctx)
 }
 
-// startedElsewhere looks for the pod in which the job process runs, after it took what it needs, while the pod that is
+// startedElsewhere reports whether the job process may run, after it took what it needs, although the pod that is
 // followed has no node.
 func (p *Pod) startedElsewhere(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	if !p.isDue() {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 )
 
 // varRemove makes this test binary remove a directory as a user other than root,
@@ -56,9 +58,7 @@ func TestRemoveTreeWithoutRights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(program, content, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testprogram.Write(t, program, string(content))
 		}
 		command.Path = program
 		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

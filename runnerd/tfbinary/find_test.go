@@ -22,6 +22,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 )
 
@@ -32,9 +33,7 @@ func script(t *testing.T, dir, name, version string) string {
 	path := filepath.Join(dir, name)
 	content := "#!/bin/sh\necho asked >>'" + path + ".count'\n" +
 		fmt.Sprintf("echo '{\"terraform_version\": %q}'\n", version)
-	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, path, content)
 	return path
 }
 
@@ -58,9 +57,7 @@ func TestFind(t *testing.T) {
 	onPath := script(t, bin, "terraform", "1.11.4")
 	tofu := script(t, bin, "tofu", "1.12.6")
 	broken := filepath.Join(bin, "broken")
-	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho nonsense\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, broken, "#!/bin/sh\necho nonsense\n")
 	nowhere := emptySite(t)
 	tests := map[string]struct {
 		version string
@@ -145,12 +142,7 @@ func TestFetchOfWhatDoesNotRun(t *testing.T) {
 	options := Options{Root: root, Version: "1.2.3", Environ: env("PATH", "/usr/bin:/bin", EnvReleases, site.url),
 		publicKey: site.publicKey}
 	kept := filepath.Join(root, "tools/terraform/1.2.3")
-	if err := os.MkdirAll(kept, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(kept, "terraform"), []byte("#!/nowhere\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, filepath.Join(kept, "terraform"), "#!/nowhere\n")
 	if _, err := Find(t.Context(), options); !errors.Is(err, ErrNotFound) ||
 		!strings.Contains(err.Error(), "remove "+kept) {
 		t.Fatal(err)

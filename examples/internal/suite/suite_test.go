@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
@@ -79,9 +80,7 @@ func TestReport(t *testing.T) {
 func TestExitCode(t *testing.T) {
 	for script, want := range map[string]int{"exit 0": 0, "exit 1": 1, "exit 2": 2} {
 		program := filepath.Join(t.TempDir(), "go")
-		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testprogram.Write(t, program, "#!/bin/sh\n"+script+"\n")
 		if code, err := run([]string{"./...", "--", program, "test"}); code != want || err != nil {
 			t.Errorf("%s: %d, %v", script, code, err)
 		}

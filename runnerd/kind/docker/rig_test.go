@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/imagebuilder"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/testbuffer"
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -84,9 +85,7 @@ func (r *rig) standIn(name, script string) string {
 	r.t.Helper()
 	dir := r.t.TempDir()
 	content := "#!/bin/sh\nD=" + dir + "\n" + script + "\n"
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o700); err != nil {
-		r.t.Fatal(err)
-	}
+	testprogram.Write(r.t, filepath.Join(dir, name), content)
 	r.environ = []string{"PATH=" + dir}
 	return dir
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules"
@@ -511,9 +512,7 @@ func fakeTerraform(t *testing.T, plan, apply string) {
 		"show) echo '{\"format_version\":\"1.2\",\"terraform_version\":\"" + terraformVersion +
 		"\",\"applyable\":true,\"complete\":true}' ;;\n" +
 		"plan)\n" + plan + "\n;;\napply)\n" + apply + "\n;;\nesac\n"
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, path, script)
 	t.Setenv("NUON_TERRAFORM", path)
 }
 

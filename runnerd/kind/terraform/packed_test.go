@@ -19,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
+	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules/registrytest"
 	"github.com/nuon-toolkit/nuon/runnerd/tfbinary"
@@ -204,9 +205,7 @@ func TestModulesOfAnotherTool(t *testing.T) {
 	}
 	tofu := filepath.Join(t.TempDir(), "tofu")
 	script := "#!/bin/sh\nif [ \"$*\" = version ]; then echo 'OpenTofu v1.11.4'; exit; fi\nexec " + real + " \"$@\"\n"
-	if err := os.WriteFile(tofu, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, tofu, script)
 	for _, test := range []struct{ build, deploy, want string }{
 		{"", tofu, "the modules in the artifact were packed for Terraform, and this runner has OpenTofu 1.11.4"},
 		{tofu, real, "the modules in the artifact were packed for OpenTofu, and this runner has Terraform 1.11.4"},
