@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
@@ -181,7 +182,7 @@ func (o opener) open(config *rest.Config) (*Cluster, error) {
 	config.UserAgent = "nuon-runner"
 	// The server has its own limits; the client's default of five requests
 	// a second is for people.
-	config.QPS, config.Burst = 100, 200
+	config.RateLimiter = untilDeadline{flowcontrol.NewTokenBucketRateLimiter(100, 200)}
 	config.WarningHandler = &warnings{log: o.log}
 	config.Wrap(c.limitRequests)
 	return c, nil
