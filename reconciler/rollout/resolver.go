@@ -118,6 +118,9 @@ func (d *resolver) resolvePresent(p *installComponent, w *desiredState) {
 		// Upstream values may still change, so only the component's own changes make it behind.
 		w.behind = !w.externalWait && (!p.mayBeDeployed() || p.row.AppliedDigest == "" ||
 			ownInputsChanged(p.applied.DigestInputs, w.digestInputs))
+		if w.NoRole {
+			w.Digest, w.Reason = w.digestInputs.digest(), w.changeText
+		}
 		return
 	}
 	w.Digest = w.digestInputs.digest()

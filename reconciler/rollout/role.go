@@ -158,9 +158,10 @@ func deployOperation(p *installComponent, remove bool) installstack.Operation {
 	return op
 }
 
-// waitForRole makes a component wait if it cannot be deployed or removed under its role now.
+// waitForRole makes a component wait if it cannot be deployed or removed under its role now. What it leads to
+// is known nevertheless, so its digest is, too.
 func (d *resolver) waitForRole(p *installComponent, w *desiredState) {
 	if _, why := d.operationRole(deployOperation(p, w.Absent)); why != "" {
-		w.WaitReason, w.Stalled, w.externalWait = why, true, true
+		w.WaitReason, w.Stalled, w.NoRole, w.externalWait = why, true, true, true
 	}
 }

@@ -110,7 +110,7 @@ func TestAComponentWaitsForItsRole(t *testing.T) {
 		t.Errorf("an action of a role that is off: %v", err)
 	}
 	s.stack["custom_role_arns"] = []byte(`{"` + s.install.ID + `-deploy":"arn:aws:iam::1:role/x"}`)
-	if w := s.desiredStates()["metrics"]; w.WaitReason != "" {
-		t.Errorf("waits with the role: %q", w.WaitReason)
+	if on := s.desiredStates()["metrics"]; on.WaitReason != "" || on.Digest == "" || on.Digest != w.Digest {
+		t.Errorf("with the role, it waits: %q, and leads to %q; it led to %q without it", on.WaitReason, on.Digest, w.Digest)
 	}
 }

@@ -501,6 +501,22 @@ func (q *Queries) DeleteOutputs(ctx context.Context, arg DeleteOutputsParams) er
 	return err
 }
 
+const detachUnstartedApply = `-- name: DetachUnstartedApply :execrows
+update jobs set plan_id = null
+where jobs.org_id = $1 and jobs.id = $2 and jobs.kind = 'apply' and jobs.ended_at is not null
+    and exists (select 1 from plans p where p.org_id = jobs.org_id and p.id = jobs.plan_id and p.status = 'approved')
+`
+
+// DetachUnstartedApply detaches the approved plan from the job of an apply that has ended. Such a plan was not consumed, so
+// the job never started.
+func (q *Queries) DetachUnstartedApply(ctx context.Context, orgID string, jobID string) (int64, error) {
+	result, err := q.db.Exec(ctx, detachUnstartedApply, orgID, jobID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const endApproval = `-- name: EndApproval :execrows
 update approvals set status = $1, reason = $2, ended_at = now()
 where org_id = $3 and id = $4 and status = 'waiting'

@@ -102,7 +102,7 @@ func (gr stepGroup) readyToApply() bool {
 	plan := gr.plan.Plan
 	return gr.approve.Status == StepSucceeded && gr.apply.Status == StepPending && plan != nil &&
 		plan.Status == PlanApproved &&
-		gr.supersededReason(plan.DesiredDigest) == "" && gr.ruleLapsed() == "" && !gr.mustWait()
+		gr.planSupersededReason() == "" && gr.ruleLapsed() == "" && !gr.mustWait()
 }
 
 // notReadyReason returns why an action that has not started must not start now: it precedes

@@ -1,6 +1,9 @@
 package workflow
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // maxInterruptedTries bounds how often a group starts for one desired digest and is interrupted. Each lost or
 // stale apply is planned again, and that must end. The component's own retries after failures are
@@ -208,6 +211,9 @@ func (gr stepGroup) handlePlanJob() []Command {
 		return gr.cancelJob(gr.plan, moved)
 	}
 	plan := gr.plan.Plan
+	if plan != nil {
+		moved = gr.planSupersededReason()
+	}
 	switch {
 	case moved != "":
 		return gr.replanFresh(moved)
@@ -230,7 +236,7 @@ func (gr stepGroup) handlePlanJob() []Command {
 // startApproval requests an approval, or approves the plan by a rule.
 func (gr stepGroup) startApproval() []Command {
 	plan := gr.plan.Plan
-	if moved := gr.supersededReason(plan.DesiredDigest); moved != "" {
+	if moved := gr.planSupersededReason(); moved != "" {
 		return gr.replanFresh(moved)
 	}
 	if plan.Status != PlanReady {
@@ -292,7 +298,7 @@ func (gr stepGroup) handleAnswer() []Command {
 			SetStatus{gr.apply.ID, StepSkipped, no},
 		}
 	case PlanReady:
-		if moved := gr.supersededReason(plan.DesiredDigest); moved != "" {
+		if moved := gr.planSupersededReason(); moved != "" {
 			return gr.replanFresh(moved)
 		}
 		// the rule is newer than the request
@@ -307,7 +313,7 @@ func (gr stepGroup) handleAnswer() []Command {
 // startApply starts the apply of the approved plan if the plan still leads to the desired state.
 func (gr stepGroup) startApply() []Command {
 	plan := gr.plan.Plan
-	if moved := gr.supersededReason(plan.DesiredDigest); moved != "" {
+	if moved := gr.planSupersededReason(); moved != "" {
 		return gr.replanFresh(moved)
 	}
 	if plan.Status != PlanApproved {
@@ -332,23 +338,35 @@ func (gr stepGroup) startApply() []Command {
 // consumed, a change of the desired state waits until the apply has ended.
 func (gr stepGroup) handleApplyJob() []Command {
 	job, plan := gr.apply.Job, gr.plan.Plan
-	moved := gr.supersededReason(plan.DesiredDigest)
+	moved, waits := gr.planSupersededReason(), ""
 	if plan.Status != PlanConsumed && moved == "" {
-		if moved = gr.ruleLapsed(); gr.mustWait() {
+		switch moved = gr.ruleLapsed(); {
+		case gr.desired.NoRole:
+			waits = "waits: " + gr.desired.WaitReason
+		case gr.mustWait():
 			moved = "withdrawn: " + gr.desired.WaitReason
 		}
 	}
 	if job != nil && job.Status == JobOpen {
-		if moved == "" || plan.Status == PlanConsumed {
-			return nil
+		if why := cmp.Or(moved, waits); why != "" && plan.Status != PlanConsumed {
+			return gr.cancelJob(gr.apply, why)
 		}
-		return gr.cancelJob(gr.apply, moved)
+		return nil
+	}
+	if job != nil && plan.Status == PlanApproved && moved == "" && gr.stoppedForRole(job) {
+		return []Command{PostponeApply{gr.apply.ID, orDefault(waits, "its role can be assumed again")}}
 	}
 	o := applyObservation{consumed: plan.Status == PlanConsumed, job: JobLost, superseded: moved != ""}
 	if job != nil {
 		o.job = job.Status
 	}
 	return gr.afterApply(o, moved)
+}
+
+// stoppedForRole reports whether the job of an apply ended before it started because its role cannot be
+// assumed, or could not when it was stopped.
+func (gr stepGroup) stoppedForRole(job *Job) bool {
+	return gr.desired.NoRole && job.Status == JobStale || job.wasCancelled()
 }
 
 // afterApply returns the commands that follow an apply that has ended.

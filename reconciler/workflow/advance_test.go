@@ -95,6 +95,90 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 	}
 }
 
+// A plan that was approved is kept while the customer's role is off: when the role is on again, just that plan
+// is applied, and nobody is asked twice.
+func TestAPlanIsKeptWhileItsRoleIsOff(t *testing.T) {
+	t.Parallel()
+	want := DesiredState{Digest: "d1", Reason: "first"}
+	off := DesiredState{Digest: "d1", Reason: "first", WaitReason: "role x is off", Stalled: true, NoRole: true}
+	expect := func(t *testing.T, g *Graph, now DesiredState, commands ...string) {
+		t.Helper()
+		g.Desired["web"] = now
+		if diff := cmp.Diff(commands, run(g)); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+	asked := func(t *testing.T) *Graph {
+		t.Helper()
+		g := planned(KindDeploy, Rule{}, Plan{ID: "p1", Status: PlanReady, DesiredDigest: "d1"}, want)
+		run(g)
+		return g
+	}
+	approved := func(t *testing.T) *Graph {
+		t.Helper()
+		g := asked(t)
+		g.Steps[1].Plan.Status, g.Steps[1].Plan.DecidedBy = PlanApproved, "alice"
+		return g
+	}
+	t.Run("before its question", func(t *testing.T) {
+		g := planned(KindDeploy, Rule{}, Plan{ID: "p1", Status: PlanReady, DesiredDigest: "d1"}, want)
+		expect(t, g, off, "SetStatus{2 succeeded the plan is ready}", "SetStatus{3 pending waits: role x is off}")
+		expect(t, g, want, "RequestApproval{3 this install requires approval for every change}")
+	})
+	t.Run("while the question waits", func(t *testing.T) {
+		g := asked(t)
+		expect(t, g, off)
+		g.Steps[1].Plan.Status, g.Steps[1].Plan.DecidedBy = PlanApproved, "alice"
+		expect(t, g, off, "SetStatus{3 succeeded approved by alice}", "SetStatus{4 pending waits: role x is off}")
+		expect(t, g, want, "StartStep{4 approved by alice}")
+	})
+	t.Run("before a runner has the apply", func(t *testing.T) {
+		g := approved(t)
+		run(g)
+		expect(t, g, off, "CancelJob{4 waits: role x is off}")
+		g.Steps[3].Job.Status = JobCancelled
+		expect(t, g, off, "PostponeApply{4 waits: role x is off}")
+		expect(t, g, want, "StartStep{4 approved by alice}")
+	})
+	t.Run("when a runner asks for the apply", func(t *testing.T) {
+		g := approved(t)
+		run(g)
+		g.Steps[3].Job.Status = JobStale
+		expect(t, g, off, "PostponeApply{4 waits: role x is off}")
+		expect(t, g, want, "StartStep{4 approved by alice}")
+	})
+	t.Run("off and on again while its job is stopped", func(t *testing.T) {
+		g := approved(t)
+		run(g)
+		expect(t, g, off, "CancelJob{4 waits: role x is off}")
+		g.Steps[3].Job.Status = JobCancelled
+		expect(t, g, want, "PostponeApply{4 its role can be assumed again}", "StartStep{4 approved by alice}")
+	})
+	t.Run("not if the desired state changes meanwhile", func(t *testing.T) {
+		g := approved(t)
+		expect(t, g, off, "SetStatus{3 succeeded approved by alice}", "SetStatus{4 pending waits: role x is off}")
+		newer := off
+		newer.Digest, newer.Reason = "d2", "input x changed"
+		commands := run(func() *Graph { g.Desired["web"] = newer; return g }())
+		const closed = "ClosePlan{2 superseded superseded by a newer desired state: input x changed}"
+		if len(commands) == 0 || commands[0] != closed {
+			t.Error(commands)
+		}
+	})
+	t.Run("in the middle of its apply", func(t *testing.T) {
+		g := approved(t)
+		run(g)
+		g.Steps[1].Plan.Status = PlanConsumed
+		expect(t, g, off)
+		g.Steps[3].Job.Status, g.Steps[3].Job.Error = JobFailed, "not allowed: the role is switched off"
+		commands := run(g)
+		const why = "waits for something that needs an action: role x is off"
+		if last := commands[len(commands)-1]; !strings.Contains(last, why) {
+			t.Error(commands)
+		}
+	})
+}
+
 func TestALostApplyIsPlannedAnewAndAskedAnew(t *testing.T) {
 	want := DesiredState{Digest: "d1", Reason: "first"}
 	g := planned(KindDeploy, Rule{}, Plan{ID: "p1", Status: PlanReady, DesiredDigest: "d1"}, want)

@@ -71,6 +71,9 @@ type RecordRejection struct {
 	Actor, Reason            string
 }
 
+// PostponeApply returns an apply to pending whose job ended before a runner started it. Its plan stays approved.
+type PostponeApply struct{ Step, Reason string }
+
 // RestartStep resets a step that has ended to pending, because a person requested it.
 type RestartStep struct{ Step, Reason string }
 
@@ -102,6 +105,7 @@ func (RejectStep) command()             {}
 func (ClosePlan) command()              {}
 func (Replan) command()                 {}
 func (RecordRejection) command()        {}
+func (PostponeApply) command()          {}
 func (RestartStep) command()            {}
 func (ClearRejection) command()         {}
 func (MarkSkipped) command()            {}
@@ -146,6 +150,9 @@ func (g *Graph) Apply(c Command) {
 		w := g.Desired[c.Component]
 		w.RejectionReason = c.Reason
 		g.Desired[c.Component] = w
+	case PostponeApply:
+		g.setStatus(c.Step, StepPending, c.Reason)
+		g.stepByID(c.Step).Job = nil
 	case RestartStep:
 		g.restartStep(g.stepByID(c.Step), c.Reason)
 	case ClearRejection:

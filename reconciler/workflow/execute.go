@@ -52,6 +52,8 @@ func (x *executor) execute(ctx context.Context, c Command) error {
 		err = x.replan(ctx, c)
 	case RecordRejection:
 		err = x.recordRejection(ctx, c)
+	case PostponeApply:
+		err = x.postponeApply(ctx, c)
 	case RestartStep:
 		err = x.restartStep(ctx, c)
 	case ClearRejection:
@@ -234,6 +236,15 @@ func (x *executor) replan(ctx context.Context, c Replan) error {
 		}
 	}
 	return nil
+}
+
+// postponeApply detaches the plan from the job that did not start, so that another job may apply it.
+func (x *executor) postponeApply(ctx context.Context, c PostponeApply) error {
+	s := x.graph.stepByID(c.Step)
+	if err := expectOneRow(x.tx.DetachUnstartedApply(ctx, x.tx.Org, s.Job.ID)); err != nil {
+		return err
+	}
+	return x.setStepStatus(ctx, c.Step, StepPending, c.Reason)
 }
 
 func (x *executor) restartStep(ctx context.Context, c RestartStep) error {

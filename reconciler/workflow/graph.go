@@ -97,6 +97,7 @@ type DesiredState struct {
 	Absent          bool   // it is to be destroyed
 	WaitReason      string // why Digest is not known or must not be planned yet; empty if it may
 	Stalled         bool   // WaitReason will not end without a person or a new revision
+	NoRole          bool   // WaitReason is only that the role cannot be assumed: Digest is known, and its plan is kept
 	Current         bool   // applied = desired
 	RejectionReason string // why Digest must not be started again; empty if it may be planned
 	Retries         int    // how often a failure is retried automatically
@@ -203,10 +204,28 @@ func (gr stepGroup) supersededReason(desired string) string {
 	case w.WaitReason != "" && w.Stalled:
 		return "it waits for something that needs an action: " + w.WaitReason
 	case w.WaitReason == "" && w.Digest != desired:
-		return "superseded by a newer desired state: " + w.Reason
+		return supersededPrefix + w.Reason
+	}
+	return ""
+}
+
+const supersededPrefix = "superseded by a newer desired state: "
+
+// planSupersededReason returns why the group's plan no longer leads to the desired state, or "" if it
+// does. A plan is kept while its role cannot be assumed: it leads to the same state when the customer
+// switches the role on again.
+func (gr stepGroup) planSupersededReason() string {
+	w, plan := gr.desired, gr.plan.Plan
+	switch {
+	case !w.NoRole || w.Absent != gr.plan.Destroy:
+		return gr.supersededReason(plan.DesiredDigest)
+	case w.Digest != plan.DesiredDigest:
+		return supersededPrefix + w.Reason
 	}
 	return ""
 }
 
 // mustWait reports whether the group must wait now, although it may continue later.
-func (gr stepGroup) mustWait() bool { return gr.desired.WaitReason != "" && !gr.desired.Stalled }
+func (gr stepGroup) mustWait() bool {
+	return gr.desired.WaitReason != "" && (!gr.desired.Stalled || gr.desired.NoRole)
+}

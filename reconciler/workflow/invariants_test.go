@@ -108,6 +108,10 @@ func (w *world) check(c Command) {
 		})
 	case RestartStep:
 		w.checkRenew(w.g.stepByID(c.Step))
+	case PostponeApply:
+		if plan := w.g.groupOf(w.g.stepByID(c.Step).Component).plan.Plan; plan.Status != PlanApproved {
+			w.broken(lawOnce, "the apply of plan %s, which is %s, is to start again", plan.ID, plan.Status)
+		}
 	case RecordRejection:
 		w.checkRefuse(c)
 		if no := w.part(c.Component).refused[c.DesiredDigest]; no != "" && !w.own[c.DesiredDigest] {
@@ -324,7 +328,7 @@ var outcomes = []JobStatus{JobSucceeded, JobSucceeded, JobSucceeded, JobFailed, 
 // anyEvent draws an event that is possible now.
 func (w *world) anyEvent() {
 	t := w.t
-	switch rapid.IntRange(0, 14).Draw(t, "event") {
+	switch rapid.IntRange(0, 15).Draw(t, "event") {
 	case 0, 1, 2, 3:
 		if open := w.open(); len(open) > 0 {
 			w.jobEvent(rapid.SampledFrom(open).Draw(t, "job"), rapid.SampledFrom(outcomes).Draw(t, "outcome"))
@@ -349,6 +353,10 @@ func (w *world) anyEvent() {
 		w.log("%s building: %t", p.name, p.building)
 	case 9:
 		w.rareEvent()
+	case 15:
+		p := rapid.SampledFrom(w.parts).Draw(t, "loses or gets its role")
+		p.noRole = !p.noRole
+		w.log("%s without a role: %t", p.name, p.noRole)
 	case 11:
 		w.answerScripts(rapid.IntRange(0, 3).Draw(t, "answer") > 0)
 	case 12:
@@ -451,7 +459,7 @@ func (w *world) drain() {
 // workflows deploy what is behind.
 func (w *world) others() {
 	for _, p := range w.parts {
-		p.building = false
+		p.building, p.noRole = false, false
 		w.dismiss(p)
 		gr := w.g.groupOf(p.name)
 		want := w.desired()[p.name]

@@ -35,6 +35,7 @@ type part struct {
 	after    []int
 	version  int               // the component's own part of the desired state
 	building bool              // its artifact is still being built
+	noRole   bool              // its role is switched off
 	absent   bool              // it left the app
 	claimed  standing          // what the control plane has recorded as deployed
 	before   standing          // what it had recorded before the current apply
@@ -168,6 +169,9 @@ func (w *world) desired() map[string]DesiredState {
 		default:
 			w.desire(p, &want, all)
 			want.Current = want.Digest != "" && want.Digest == p.claimed.digest
+		}
+		if p.noRole && want.WaitReason == "" && !want.Current {
+			want.WaitReason, want.Stalled, want.NoRole = "its role is switched off", true, true
 		}
 		want.RejectionReason = p.refused[want.Digest]
 		all[p.name] = want

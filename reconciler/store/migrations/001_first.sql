@@ -979,7 +979,7 @@ create index jobs_open on jobs (org_id, kind) where ended_at is null;
 -- The jobs of a step, a build or an install's health or secrets; and the expired ones.
 create index jobs_of_owner on jobs (org_id, owner_id);
 create index jobs_ended on jobs (org_id, ended_at);
--- Only one job ever applies a plan.
+-- Only one job ever applies a plan. A job that ended before it started loses its plan (DetachUnstartedApply).
 create unique index jobs_one_apply_per_plan on jobs (org_id, plan_id) where kind = 'apply';
 
 create table attempts (

@@ -111,6 +111,13 @@ update steps set target = @target where org_id = @org_id and id = @id;
 update steps set plan_id = @plan_id::text
 where org_id = @org_id and workflow_id = @workflow_id and component = @component and kind in ('plan', 'approve', 'apply');
 
+-- DetachUnstartedApply detaches the approved plan from the job of an apply that has ended. Such a plan was not consumed, so
+-- the job never started.
+-- name: DetachUnstartedApply :execrows
+update jobs set plan_id = null
+where jobs.org_id = @org_id and jobs.id = @job_id and jobs.kind = 'apply' and jobs.ended_at is not null
+    and exists (select 1 from plans p where p.org_id = jobs.org_id and p.id = jobs.plan_id and p.status = 'approved');
+
 -- name: AddPlan :exec
 insert into plans (org_id, id, step_id, workflow_id, install_id, install_component_id, component, destroy, status, reason, desired_digest,
     basis, basis_digest, bundle_digest, report, report_digest, group_digest, content_digest, destructive,
