@@ -91,15 +91,17 @@ func TestFalseMasksInRealUpgrades(t *testing.T) {
 	})
 }
 
-// maskedInApps lists the masked settings in real apps: the password of a chart, and four values that
-// are no secrets but cannot be distinguished from one.
+// maskedInApps lists the masked settings in real apps: the password of a chart, and values that are no
+// secrets but cannot be distinguished from one.
 var maskedInApps = map[string]bool{
-	"baserow/components/values/baserow/values.yaml password=baserow":              true,
-	"cde/actions/install-claude-code.toml ANTHROPIC_API_KEY=already":              true,
-	"cde/actions/install-claude-code.toml ANTHROPIC_API_KEY=added":                true,
-	"cde/actions/install-claude-code.toml ANTHROPIC_API_KEY=ANTHROPIC_KEY_VAL":    true,
-	"cde/actions/post-provision-setup.toml ANTHROPIC_API_KEY=ANTHROPIC_KEY_VAL":   true,
-	"cde/actions/post-provision-setup.toml npassword=VSCODE_PASSWORD_VAL\\ncert:": true,
+	"baserow/components/values/baserow/values.yaml password=baserow":                             true,
+	"cde/actions/install-claude-code.toml ANTHROPIC_API_KEY=already":                             true,
+	"cde/actions/install-claude-code.toml ANTHROPIC_API_KEY=added":                               true,
+	"cde/actions/install-claude-code.toml ANTHROPIC_API_KEY=ANTHROPIC_KEY_VAL":                   true,
+	"cde/actions/post-provision-setup.toml ANTHROPIC_API_KEY=ANTHROPIC_KEY_VAL":                  true,
+	"clickhouse-tailscale/components/manifests/tailscale_operator.yaml OPERATOR_SECRET=operator": true,
+	"data-ops/components/manifests/tailscale_operator.yaml OPERATOR_SECRET=operator":             true,
+	"cde/actions/post-provision-setup.toml npassword=VSCODE_PASSWORD_VAL\\ncert:":                true,
 }
 
 // TestFalseMasksInRealApps checks that no other setting is masked in the files of real apps:

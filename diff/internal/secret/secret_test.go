@@ -90,6 +90,10 @@ func TestRedact(t *testing.T) {
 		"Authorization: Bearer planted":                 "Authorization: Bearer (sensitive)",
 		"curl -H 'Authorization: Basic planted'":        "curl -H 'Authorization: Basic (sensitive)'",
 		"password=":                                     "password=",
+		"- name: PASSWORD\n  valueFrom: secret":         "- name: PASSWORD\n  valueFrom: secret",
+		"- name: PASSWORD\n- name: X\n  value: planted": "- name: PASSWORD\n- name: X\n  value: planted",
+		"- name: PASSWORD\n  value: $(OTHER)":           "- name: PASSWORD\n  value: $(OTHER)",
+		"the password\nvalue: planted":                  "the password\nvalue: planted",
 		"key":                                           "key",
 
 		"arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-a1B2": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-a1B2",
@@ -121,8 +125,8 @@ func TestRedact(t *testing.T) {
 // TestTimeIsLinear checks that a text of nothing but starts of settings takes
 // no longer than others.
 func TestTimeIsLinear(t *testing.T) {
-	for _, part := range []string{"password", "key=", "token: ", "basic ", "bearer aaaaaaaaaaaaaaaaaaaaaa1", "a://b:",
-		"://", "pass\"' ",
+	for _, part := range []string{"password", "key=", "token: ", "name: token ", "basic ",
+		"bearer aaaaaaaaaaaaaaaaaaaaaa1", "a://b:", "://", "pass\"' ",
 		"-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----AAAAAAAAAAAAAAAAAAAA x "} {
 		t.Run(part, func(t *testing.T) {
 			text := strings.Repeat(part, 4<<20/len(part))
@@ -137,7 +141,7 @@ func TestTimeIsLinear(t *testing.T) {
 // stays the same when it is redacted again.
 func TestAnyText(t *testing.T) {
 	part := rapid.SampledFrom([]string{"password", "token", "=", ":", " ", "\"", "'", "\\", "\n", "basic ", "bearer ",
-		"a://b:c@", "value123", "é", "\xff", "{", "$("})
+		"a://b:c@", "value123", "name", "value", "é", "\xff", "{", "$("})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(part).Draw(t, "parts"), "")
 		shown, own := secret.Redact(text, nil)
@@ -165,6 +169,11 @@ func TestPlantedSecrets(t *testing.T) {
 		`"NAME" => "VALUE"`, `<add name="NAME" value="VALUE"/>`, "docker run -e NAME=VALUE image", "host=db;NAME=VALUE;pool=1",
 		"https://example.com/?NAME=VALUE&x=1", "--NAME=VALUE --verbose",
 		"NAME=VALUE \\", "\tNAME=VALUE\r",
+		"- name: NAME\n  value: VALUE", "- name: \"NAME\"\n  value: 'VALUE'", "- key: NAME\n  value: VALUE",
+		`[{"name": "NAME", "value": "VALUE"}]`, `{"Name":"NAME","Value":"VALUE"}`,
+		`[{\"name\":\"NAME\",\"value\":\"VALUE\"}]`, "set { name = \"NAME\", value = \"VALUE\" }",
+		"{name: NAME, value: VALUE}", "set {\n  name  = \"NAME\"\n  value = \"VALUE\"\n}",
+		"Key=NAME,Value=VALUE",
 	})
 	lines := rapid.SliceOfN(rapid.SampledFrom([]string{"", "# a comment", "replicas: 3", "image: nginx:1.27", "[server]",
 		"echo done", "{", "}", "listen 80;", "password policy:", "if x; then"}), 0, 3)

@@ -103,6 +103,9 @@ func settingAt(text string, i, from int) (setting, bool) {
 	} else if value < len(text) && text[value] == '>' && text[value-1] == '=' { // 'password' => 'x'
 		how, value = quotedOnly, value+1
 	}
+	if paired, ok := pairedValue(text, start, quoted); ok {
+		how, value = assigned, paired
+	}
 	if how == none {
 		return s, false
 	}
@@ -166,6 +169,30 @@ func associationAfter(text string, end, quoted, p int) (how association, value i
 		return bare, p
 	}
 	return none, p
+}
+
+// pairedValue returns where the value of a pair starts whose name starts at byte start and ends, with its
+// quotes, at byte end: name: NAME and value: VALUE on two lines, as in the env of a container, or in an object of
+// JSON.
+func pairedValue(text string, start, end int) (p int, ok bool) {
+	before := strings.TrimRight(text[max(0, start-maxAround):start], " \t\"'\\")
+	if !strings.HasSuffix(before, ":") && !strings.HasSuffix(before, "=") {
+		return 0, false
+	}
+	before = lowered(strings.TrimRight(before[:len(before)-1], " \t\"'\\"))
+	if word := before[1+strings.LastIndexFunc(before, func(r rune) bool { return r > 127 || !inName(byte(r)) }):]; word !=
+		"name" && word != "key" {
+		return 0, false
+	}
+	rest := strings.TrimLeft(text[end:min(len(text), end+maxAround)], " \t\r\n,;")
+	at := end + len(text[end:min(len(text), end+maxAround)]) - len(rest)
+	at = skip(text, at, `\"'`, 2)
+	if len(text) < at+len("value") || lowered(text[at:at+len("value")]) != "value" {
+		return 0, false
+	}
+	at = skip(text, skip(text, at+len("value"), `\"'`, 2), " \t", maxAround)
+	p = skip(text, at, ":=", 1)
+	return p, p > at
 }
 
 // allows reports whether a value that is associated in this way with the name at
