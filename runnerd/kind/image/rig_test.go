@@ -41,10 +41,9 @@ type rig struct {
 	answer   func(w http.ResponseWriter, r *http.Request) bool
 	requests atomic.Int64 // to the source
 
-	vendor  *httptest.Server
-	stored  atomic.Int64 // bytes of blobs that the vendor's registry got
-	mounts  atomic.Int64 // requests to mount a blob
-	pending atomic.Int64 // requests that the vendor's registry has not answered yet
+	vendor *httptest.Server
+	stored atomic.Int64 // bytes of blobs that the vendor's registry got
+	mounts atomic.Int64 // requests to mount a blob
 	// refuse, if set, handles a request to the vendor's registry when it returns true.
 	refuse func(w http.ResponseWriter, r *http.Request) bool
 
@@ -76,8 +75,6 @@ func newRig(t testing.TB) *rig {
 	r.from = r.open(plain, sourceName)
 	stored := artifacttest.Handler(t.TempDir())
 	r.vendor = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		r.pending.Add(1)
-		defer r.pending.Add(-1)
 		if request.Method == http.MethodPut && strings.Contains(request.URL.Path, "/blobs/") {
 			r.stored.Add(max(request.ContentLength, 0))
 		}
@@ -90,6 +87,13 @@ func newRig(t testing.TB) *rig {
 	}))
 	t.Cleanup(r.vendor.Close)
 	return r
+}
+
+// restartVendor starts the vendor's registry at a new address. Requests to the old one have ended when it returns.
+func (r *rig) restartVendor() {
+	r.vendor.Close()
+	r.vendor = httptest.NewServer(r.vendor.Config.Handler)
+	r.t.Cleanup(r.vendor.Close)
 }
 
 func (r *rig) open(server *httptest.Server, repository string) *artifact.Repository {
