@@ -34,6 +34,8 @@ func TestOwnerCommands(t *testing.T) {
 		{"grants list", "ROLE  UNTIL  STATUS", ""},
 		{"grants add ins_1-repair --for 2h --reason INC-7", "granted ins_1-repair until 20", ""},
 		{"grants list", "ends in 1h59m0s", ""},
+		{"status", "granted       ins_1-repair until 20", ""},
+		{"status -o json", `"role": "ins_1-repair"`, ""},
 		{"grants add ins_1-repair", "", "[for until]"},
 		{"grants add ins_1-repair --for 200h", "", "at most 7 days"},
 		{"grants add ins_1-repair --until 2020-01-01T00:00:00Z", "", "would have ended already"},

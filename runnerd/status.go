@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,10 +39,9 @@ works while the network is down.`,
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&options.Dir, "dir", "", "the runner's own directory (required)")
+	flags.StringVar(&options.Dir, "dir", defaultDir, "the runner's own directory")
 	flags.StringVar(&options.Policy, "policy", "", "the runner file (default <dir>/runner.toml, if it is there)")
 	flags.StringVarP(&output, "output", "o", "table", "table or json")
-	command.MarkFlagsOneRequired("dir")
 	return command
 }
 
@@ -63,6 +63,9 @@ func printStatus(out io.Writer, status runner.Status) error {
 	fmt.Fprintf(table, "programs\t%s\n", status.Programs)
 	for _, line := range status.PolicyLines() {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
+	}
+	for _, g := range status.Grants {
+		fmt.Fprintf(table, "granted\t%s until %s, by %s\n", g.Role, g.Until.UTC().Format(time.RFC3339), g.By)
 	}
 	if status.Undelivered > 0 {
 		fmt.Fprintf(table, "undelivered\t%d in undelivered/: the control plane rejected them\n", status.Undelivered)

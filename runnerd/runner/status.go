@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/grant"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
@@ -39,6 +41,8 @@ type Status struct {
 	Running bool `json:"working"`
 	// Policy is the current rule of the runner file.
 	Policy api.RunnerPolicy `json:"policy"`
+	// Grants are the owner's grants of break-glass roles that have not ended.
+	Grants []grant.Grant `json:"grants,omitempty"`
 	// Secrets selects the store of secrets.
 	Secrets policy.Secrets `json:"secrets,omitzero"`
 	// Executor selects where jobs run.
@@ -106,6 +110,9 @@ func ReadStatus(options StatusOptions) (Status, error) {
 	}
 	rule := watched.Reload(time.Now()).PausedIn(options.Dir)
 	status.Policy, status.Secrets, status.Executor = rule.RunnerPolicy, rule.Secrets, rule.Executor
+	if status.Grants, err = currentGrants(options.Dir); err != nil {
+		return status, err
+	}
 	undelivered, err := os.ReadDir(filepath.Join(options.Dir, spool.UndeliveredDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return status, fmt.Errorf("read what was not delivered: %w", err)
@@ -121,6 +128,15 @@ func ReadStatus(options StatusOptions) (Status, error) {
 		}
 	}
 	return status, nil
+}
+
+// currentGrants returns the grants that have not ended, those that end first before others.
+func currentGrants(dir string) ([]grant.Grant, error) {
+	all, err := grant.List(dir)
+	now := time.Now()
+	all = slices.DeleteFunc(all, func(g grant.Grant) bool { return !g.Until.After(now) })
+	slices.SortFunc(all, func(a, b grant.Grant) int { return a.Until.Compare(b.Until) })
+	return all, err
 }
 
 func statusOf(dir spool.Attempt) (AttemptStatus, error) {
