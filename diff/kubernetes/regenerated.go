@@ -1,10 +1,13 @@
 package kubernetes
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
@@ -54,7 +57,23 @@ func (r *renderings) regenerated(d *difference) bool {
 		}
 		samples[i] = text
 	}
-	return sameExceptTokens(samples)
+	return sameExceptTokens(decodedSamples(samples))
+}
+
+// decodedSamples returns what samples encode in base64 if all of them encode a text, and otherwise the
+// samples. Base64 of random characters has far less variety than its own characters: two values share a
+// part by chance more often.
+func decodedSamples(samples []string) []string {
+	texts := make([]string, len(samples))
+	for i, s := range samples {
+		text, ok := decode(s)
+		if !ok || len(text) < minRandom || !utf8.Valid(text) ||
+			bytes.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			return samples
+		}
+		texts[i] = string(text)
+	}
+	return texts
 }
 
 // mayBeGenerated reports whether a path leads to a place in which charts put generated
