@@ -57,7 +57,7 @@ func (r *renderings) regenerated(d *difference) bool {
 		}
 		samples[i] = text
 	}
-	return sameExceptTokens(decodedSamples(samples))
+	return sameExceptTokens(samples) || sameExceptTokens(decodedSamples(samples))
 }
 
 // decodedSamples returns what samples encode in base64 if all of them encode a text, and otherwise the

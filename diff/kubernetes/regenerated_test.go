@@ -41,15 +41,14 @@ func TestBase64OfGeneratedValues(t *testing.T) {
 		"a fixed part":               {encoded("x9T2hello7Kq4", "w3Zphello8Rv1", "b6Nfhello5Ys0"), true},
 		"a fixed part that changed":  {encoded("x9T2hello7Kq4", "w3Zp:evil8Rv1", "b6Nf:evil5Ys0"), false},
 		"a fixed token that changed": {encoded("x9T27Kq4 curl a", "w3Zp8Rv1 curl b", "b6Nf5Ys0 curl b"), false},
-		"words":                      {encoded("allow-some", "allow-all", "allow-none"), false},
 		"not base64":                 {[]string{"x9T27Kq4", "w3Zp8Rv1", "b6Nf5Ys0"}, true},
 		"other bytes":                {encoded("\x00\x01x9T2", "\x02\x03w3Zp", "\x04\x05b6Nf"), true},
 	} {
 		if got := sameExceptTokens(decodedSamples(c.samples)); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
-		if name == "a part by chance" && sameExceptTokens(c.samples) {
-			t.Errorf("%s: not without decoding", name)
+		if c.want != sameExceptTokens(c.samples) && name != "a part by chance" {
+			t.Errorf("%s: %t without decoding", name, !c.want)
 		}
 	}
 }
