@@ -110,12 +110,22 @@ func (g *itemMerger) add(m ActionItem, install string, since time.Time) {
 // installName returns the name of an install for commands. It includes the app if another
 // app has an install of the same name.
 func (s snapshot) installName(app, name string) string {
-	for _, i := range s.installs {
-		if i.Name == name && i.App != app {
-			return app + "/" + name
-		}
+	if s.shared[name] {
+		return app + "/" + name
 	}
 	return name
+}
+
+// sharedNames returns the names that installs of several apps have.
+func sharedNames(installs []api.InstallSummary) map[string]bool {
+	shared, apps := map[string]bool{}, make(map[string]string, len(installs))
+	for _, i := range installs {
+		if app, seen := apps[i.Name]; seen && app != i.App {
+			shared[i.Name] = true
+		}
+		apps[i.Name] = i.App
+	}
+	return shared
 }
 
 // approvalItems returns the waiting approvals.

@@ -36,6 +36,7 @@ type Group struct {
 
 // status computes the output from the data of the control plane.
 func (s snapshot) status(now time.Time) Status {
+	s.shared = sharedNames(s.installs)
 	out := Status{Waiting: s.actionItems(now), Apps: []App{}}
 	for _, a := range s.apps {
 		out.Apps = append(out.Apps, App{Name: a.Name, Release: a.Release.Number, Commit: a.Release.Commit,

@@ -3,6 +3,7 @@ package status
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
@@ -17,6 +18,8 @@ type snapshot struct {
 	breakGlass []api.BreakGlassRequest
 	runners    []api.Runner // none if the token is for one app
 	system     *api.System  // nil if the token is for one app
+
+	shared map[string]bool // the names that installs of several apps have
 }
 
 // largePage is the largest page size that the API allows.
@@ -31,14 +34,25 @@ func Read(ctx context.Context, client *apiclient.Client, app string, now time.Ti
 	return s.status(now), nil
 }
 
-// read reads all data, with one request for each page of each list.
+// read reads all data, with one request for each page of each list. It reads the lists concurrently. If several of
+// them fail, it returns the error of the first one.
 func read(ctx context.Context, client *apiclient.Client, app string) (snapshot, error) {
 	var s snapshot
-	for _, part := range []func(context.Context, *apiclient.Client, string) error{s.readApps, s.readInstalls,
-		s.readApprovals, s.readBreakGlass, s.readOrg} {
-		if err := part(ctx, client, app); err != nil {
-			return snapshot{}, err
-		}
+	parts := []func(context.Context, *apiclient.Client, string) error{s.readApps, s.readInstalls, s.readApprovals,
+		s.readBreakGlass, s.readOrg}
+	failures := make([]error, len(parts))
+	var all sync.WaitGroup
+	for i, part := range parts {
+		all.Go(func() { failures[i] = part(ctx, client, app) })
+	}
+	all.Wait()
+	if i := slices.IndexFunc(failures, func(err error) bool { return err != nil }); i >= 0 {
+		return snapshot{}, failures[i]
+	}
+	if app != "" {
+		name := s.apps[0].Name
+		s.approvals = slices.DeleteFunc(s.approvals, func(a api.Approval) bool { return a.App != name })
+		s.breakGlass = slices.DeleteFunc(s.breakGlass, func(b api.BreakGlassRequest) bool { return b.App != name })
 	}
 	return s, nil
 }
@@ -65,21 +79,18 @@ func (s *snapshot) readInstalls(ctx context.Context, client *apiclient.Client, a
 	return err
 }
 
-func (s *snapshot) readApprovals(ctx context.Context, client *apiclient.Client, app string) (err error) {
+func (s *snapshot) readApprovals(ctx context.Context, client *apiclient.Client, _ string) (err error) {
 	s.approvals, err = apiclient.ListAll(func(cursor string) ([]api.Approval, string, error) {
 		l, err := apiclient.Decode[api.ApprovalList](client.ListApprovals(ctx,
 			&api.ListApprovalsParams{Brief: true, Cursor: cursor, Limit: largePage}))
 		return l.Items, l.Next, err
 	})
 	slices.Reverse(s.approvals) // oldest first
-	if app != "" {
-		s.approvals = slices.DeleteFunc(s.approvals, func(a api.Approval) bool { return a.App != s.apps[0].Name })
-	}
 	return err
 }
 
 // readBreakGlass reads the requests for break-glass roles. An older control plane has none.
-func (s *snapshot) readBreakGlass(ctx context.Context, client *apiclient.Client, app string) (err error) {
+func (s *snapshot) readBreakGlass(ctx context.Context, client *apiclient.Client, _ string) (err error) {
 	s.breakGlass, err = apiclient.ListAll(func(cursor string) ([]api.BreakGlassRequest, string, error) {
 		l, err := apiclient.Decode[api.BreakGlassList](client.ListBreakGlass(ctx,
 			&api.ListBreakGlassParams{Cursor: cursor, Limit: largePage}))
@@ -87,9 +98,6 @@ func (s *snapshot) readBreakGlass(ctx context.Context, client *apiclient.Client,
 	})
 	if apiclient.IsNoRoute(err) {
 		return nil
-	}
-	if app != "" {
-		s.breakGlass = slices.DeleteFunc(s.breakGlass, func(b api.BreakGlassRequest) bool { return b.App != s.apps[0].Name })
 	}
 	return err
 }
