@@ -30,6 +30,7 @@ func (c *checker) checkManifest(comp *component) {
 		}
 		for _, f := range fragments("", t, comp.keys, comp.kind(), comp.texts, isManifest) {
 			c.checkManifestYAML(&f)
+			c.checkImages(&f)
 		}
 		return
 	}

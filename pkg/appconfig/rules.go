@@ -52,6 +52,7 @@ const (
 	ruleChartVersion    = "chart-version"
 	ruleYAML            = "yaml"
 	ruleManifest        = "manifest"
+	ruleImageOutside    = "image-outside"
 	ruleUnknownRole     = "unknown-role"
 	ruleRoleType        = "role-type"
 	rulePrincipal       = "principal"
@@ -178,6 +179,9 @@ var rules = []Rule{
 	{Name: ruleValuesFlag, Summary: "true and false in values are not quoted.", Warns: true},
 	{Name: ruleChartVersion, Summary: "A chart from a chart repository has a version.", Warns: true},
 	{Name: ruleManifest, Summary: "Each document of a manifest has an apiVersion and a kind."},
+	{Name: ruleImageOutside,
+		Summary: "The images of a manifest come from the customer's registry. Others are errors only with " +
+			"require_mirrored_images in metadata.toml."},
 	// Policies.
 	{Name: rulePolicyEngine,
 		Summary: "The language of a policy matches its engine, and the engine can check its type."},

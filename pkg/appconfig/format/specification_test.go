@@ -64,7 +64,8 @@ const (
 var specification = map[string]string{
 	"metadata": "version description display_name readme slack_webhook_url label_colors default_labels onboarding " +
 		"onboarding.enabled onboarding.category" +
-		" onboarding.cloud_provider onboarding.difficulty",
+		" onboarding.cloud_provider onboarding.difficulty" +
+		" require_mirrored_images", // an addition of nuon
 	"sandbox": sandbox, "runner": runner, "stack": stack,
 	"inputs": below("group", group) + below("input", input) + " source sources", "input": input, "input-group": group,
 	"secrets": below("secret", secret), "secret": secret,
