@@ -11,15 +11,16 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
-// The registry of addresses without a host, and the path of its official images.
+// The registry of addresses without a host, its older name, and the path of its official images.
 const (
 	dockerHub      = "docker.io"
+	dockerHubIndex = "index.docker.io"
 	dockerOfficial = "library/"
 )
 
 var (
 	repositoryForm = lazyregexp.New(`^[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*)*$`)
-	hostForm       = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?$`)
+	hostForm       = lazyregexp.New(`^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?$`)
 	tagForm        = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 )
 
@@ -33,6 +34,9 @@ func ParseRepository(url string) (artifact.Reference, error) {
 	if !found || !strings.ContainsAny(host, ".:") && host != "localhost" {
 		host, path = dockerHub, url
 	}
+	if host = strings.ToLower(host); host == dockerHubIndex {
+		host = dockerHub
+	}
 	if host == dockerHub && !strings.Contains(path, "/") {
 		path = dockerOfficial + path
 	}
@@ -40,7 +44,7 @@ func ParseRepository(url string) (artifact.Reference, error) {
 		return artifact.Reference{}, fmt.Errorf("%.200q is no address of an image; "+
 			"write it like ghcr.io/acme/ledger-api", url)
 	}
-	return artifact.Reference{Host: strings.ToLower(host), Repository: path}, nil
+	return artifact.Reference{Host: host, Repository: path}, nil
 }
 
 // ParseTag splits the tag of a config: a tag, a digest, or a tag with a digest (1.4@sha256:…), of
@@ -52,7 +56,7 @@ func ParseTag(text string) (tag, digest string, err error) {
 	}
 	switch {
 	case tag != "" && !tagForm.MatchString(tag), tag == "" && digest == "", both && (tag == "" || digest == ""):
-		return "", "", fmt.Errorf("%.200q is no tag of an image", text)
+		return "", "", fmt.Errorf("%.200q is no tag of an image; write it like 1.4.2, sha256:… or 1.4.2@sha256:…", text)
 	case digest == "":
 		return tag, "", nil
 	}

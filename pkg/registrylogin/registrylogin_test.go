@@ -2,6 +2,7 @@ package registrylogin
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/tls"
@@ -250,4 +251,134 @@ func TestTransportLeavesOtherHosts(t *testing.T) {
 			t.Errorf("a request to %s of %s", r.Action, r.Host)
 		}
 	}
+}
+
+// answer returns a handler with one response for every request.
+func answer(status int, content string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(content)) // the client may have gone
+	})
+}
+
+// TestBrokenAnswersOfAzure: an answer without a token is an error that names who answered, and repeats no secret.
+func TestBrokenAnswersOfAzure(t *testing.T) {
+	const registry, authority, secret = "acme.azurecr.io", "login.microsoftonline.com", "s3cr3t-of-the-app"
+	const granted = `{"access_token": "t0ken-of-the-app"}`
+	as := Identity{Tenant: "t1", Client: "app", Secret: seal.NewSecret([]byte(secret))}
+	for name, test := range map[string]struct {
+		authority, registry http.Handler
+		want                []string
+	}{
+		"the login is refused": {answer(401, `{"error_description": "AADSTS7000215: Invalid client secret"}`), nil,
+			[]string{"application app", "401", "AADSTS7000215"}},
+		"the login has no token":        {answer(200, `{}`), nil, []string{"application app", "200"}},
+		"the login is no JSON":          {answer(502, "<html>"), nil, []string{authority, "502", "without JSON"}},
+		"the exchange is refused":       {answer(200, granted), answer(401, `{"errors": [{"message": "denied"}]}`), []string{registry, "401", "denied"}},
+		"the exchange states no reason": {answer(200, granted), answer(403, `{}`), []string{registry, "403"}},
+		"the exchange has no token":     {answer(200, granted), answer(200, `{"refresh_token": ""}`), []string{registry, "200"}},
+		"the exchange is no JSON":       {answer(200, granted), answer(200, "OK"), []string{registry, "without JSON"}},
+		"the exchange is too long": {answer(200, granted), answer(200, `{"refresh_token": "`+strings.Repeat("x", maxAnswer)+`"}`),
+			[]string{registry, "without JSON"}},
+		"the exchange redirects": {answer(200, granted), http.RedirectHandler("https://elsewhere.test/", 307),
+			[]string{registry, "307"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCloud(t)
+			c.Handle(authority, test.authority)
+			if test.registry != nil {
+				c.Handle(registry, test.registry)
+			}
+			c.Handle("elsewhere.test", answer(200, `{"refresh_token": "stolen"}`))
+			_, password, err := open(t, c, registry, as).Credential(t.Context())
+			if err == nil || password != "" {
+				t.Fatalf("got the password %q, %v", password, err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v, want %q", err, want)
+				}
+			}
+			if strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "t0ken") {
+				t.Errorf("the error repeats a secret: %v", err)
+			}
+			for _, r := range c.Requests() {
+				if r.Host == "elsewhere.test" {
+					t.Error("a token was sent to where the registry redirects to")
+				}
+			}
+		})
+	}
+}
+
+// TestBrokenAnswersOfECR: a token of another form is an error, and no login.
+func TestBrokenAnswersOfECR(t *testing.T) {
+	for name, test := range map[string]struct{ content, want string }{
+		"no token":          {`{"authorizationData": []}`, "no token"},
+		"no base64":         {`{"authorizationData": [{"authorizationToken": "s3cr3t!"}]}`, "unknown form"},
+		"no password":       {`{"authorizationData": [{"authorizationToken": "czNjcjN0"}]}`, "unknown form"},
+		"nothing in it":     {`{"authorizationData": [{}]}`, "unknown form"},
+		"an unknown answer": {`{}`, "no token"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCloud(t)
+			runner(t, c, nil)
+			c.Handle("api.ecr.eu-central-1.amazonaws.com", answer(200, test.content))
+			_, password, err := open(t, c, ecrRegistry, Identity{}).Credential(t.Context())
+			if err == nil || password != "" || !strings.Contains(err.Error(), test.want) ||
+				!strings.Contains(err.Error(), ecrRegistry) || strings.Contains(err.Error(), "s3cr3t") {
+				t.Errorf("got %q, %v, want %q", password, err, test.want)
+			}
+		})
+	}
+}
+
+// TestRepositoriesOfUploads: only the request that begins an upload creates a repository.
+func TestRepositoriesOfUploads(t *testing.T) {
+	const host = "111122223333.dkr.ecr.eu-central-1.amazonaws.com"
+	for request, want := range map[string]string{
+		"POST https://" + host + "/v2/a/b/blobs/uploads/":                "a/b",
+		"POST https://" + host + "/v2/a/blobs/uploads":                   "a",
+		"POST https://" + host + "/v2/a/blobs/uploads/?mount=sha256:1":   "a",
+		"GET https://" + host + "/v2/a/blobs/uploads/":                   "",
+		"POST https://" + host + "/v2/a/blobs/uploads/1":                 "",
+		"POST https://" + host + "/v2//blobs/uploads/":                   "",
+		"PUT https://" + host + "/v2/a/manifests/latest":                 "",
+		"POST https://elsewhere.test/v2/a/blobs/uploads/":                "",
+		"POST https://" + host + ".elsewhere.test/v2/a/blobs/uploads/":   "",
+		"POST https://" + host + ":8443/v2/a/blobs/uploads/":             "",
+		"POST https://elsewhere.test/" + host + "/v2/a/blobs/uploads/":   "",
+		"POST https://" + host + "/other/v2/a/blobs/uploads/":            "",
+		"POST https://" + host + "/v2/a/blobs/uploads/?x=/blobs/uploads": "a",
+	} {
+		method, address, _ := strings.Cut(request, " ")
+		made, err := http.NewRequestWithContext(t.Context(), method, address, nil)
+		must(t, err)
+		created := &creations{}
+		response, err := transport{creator: created, host: host, base: created}.RoundTrip(made)
+		must(t, err)
+		must(t, response.Body.Close())
+		if got := strings.Join(created.repositories, " "); got != want {
+			t.Errorf("%s creates %q, want %q", request, got, want)
+		}
+		if sent := 1 + len(created.repositories); created.requests != sent {
+			t.Errorf("%s is sent %d times, want %d", request, created.requests, sent)
+		}
+	}
+}
+
+// creations is a registry in which every repository is missing. It records those that are created.
+type creations struct {
+	repositories []string
+	requests     int
+}
+
+func (c *creations) create(_ context.Context, repository string) error {
+	c.repositories = append(c.repositories, repository)
+	return nil
+}
+
+func (c *creations) RoundTrip(request *http.Request) (*http.Response, error) {
+	c.requests++
+	return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody, Request: request}, nil
 }
