@@ -32,8 +32,8 @@ const (
 	ellipsis = "…"
 )
 
-// Format formats a line in room columns, and marks width bytes from column on. column is in bytes, from
-// 1, and may be beyond the end of the line. A width of 0 marks one character.
+// Format formats a line to at most columns columns, and marks width bytes from column on. column is in
+// bytes, from 1, and may be beyond the end of the line. A width of 0 marks one character.
 //
 // A line that is too long is cut so that the start of the mark is visible. Tabs become spaces, and
 // so do control characters and characters that display as something else. Invalid bytes become the
@@ -127,11 +127,13 @@ func fit(cells []cell, start, end, columns int) Line {
 // window returns the range of visible cells: all if they fit, else those from slightly before the
 // mark on.
 func window(cells []cell, start, columns int) (first, last int) {
-	if totalWidth(cells) <= columns {
+	visible := totalWidth(cells)
+	if visible <= columns {
 		return 0, len(cells)
 	}
 	before := totalWidth(cells[:start])
-	for first < start && before-totalWidth(cells[:first]) > columns/3 && totalWidth(cells[first:]) > columns-1 {
+	for first < start && before > columns/3 && visible > columns-1 {
+		before, visible = before-cells[first].width, visible-cells[first].width
 		first++
 	}
 	remaining := columns - 1 // for the ellipsis at the end

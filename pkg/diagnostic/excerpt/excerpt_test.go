@@ -6,11 +6,13 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// TestOf checks that the mark is below the affected part for any text before it, and that long
+// TestFormat checks that the mark is below the affected part for any text before it, and that long
 // lines are cut around it.
-func TestOf(t *testing.T) {
+func TestFormat(t *testing.T) {
 	for name, c := range map[string]struct {
 		line          string
 		column, width int
@@ -70,6 +72,17 @@ func TestFits(t *testing.T) {
 			t.Fatalf("the mark is at %d, %d wide, below %q", l.MarkStart, l.MarkWidth, l.Text)
 		case strings.ContainsFunc(l.Text, func(r rune) bool { return r < ' ' || r == 0x7f }):
 			t.Fatalf("%q has control characters", l.Text)
+		}
+	})
+}
+
+// TestALongLineCostsLittle checks that the work does not grow with the distance of the mark from the
+// start: a minified file is one line, and each of its problems shows it.
+func TestALongLineCostsLittle(t *testing.T) {
+	line := strings.Repeat("x", 1<<20)
+	testtime.CheckCPUCost(t, 100, func() {
+		for column := 1; column < len(line); column += len(line) / 10 {
+			Format(line, column, 3, 80)
 		}
 	})
 }
