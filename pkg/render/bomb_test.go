@@ -44,6 +44,11 @@ func TestBombs(t *testing.T) {
 		"regexMatch":  "{{$x := regexMatch \"(w?o?r?d? ?){20}x$\" $t}}",
 		"regexSub":    "{{$x := regexReplaceAll \"(w)(o)(r)(d)( )\" $t \"$5$4$3$2$1\"}}",
 		"regexSplit":  "{{$x := regexSplit \"w|x\" $t -1}}",
+		"regexMany":   "{{$x := regexReplaceAllLiteral \"a.*x|a\" (repeat 9000 \"a\") \"b\"}}",
+		"regexParts":  "{{$x := regexSplit \"a.*x|,\" (repeat 4000 \"a,\") -1}}",
+		"regexLines":  "{{$x := regexReplaceAll \"(?m)^a*(b|$)\" (repeat 4000 \"a\\n\") \"c\"}}",
+		"regexEmpty":  "{{$x := regexReplaceAll \"(x*y)?\" (repeat 9000 \"x\") \"\"}}",
+		"trimRunes":   "{{$x := trimAll \"" + manyRunes(300) + "\" (repeat 9000 \"" + manyRunes(300)[297*3:] + "\")}}",
 		"compile":     "{{$x := regexMatch \"(a{30}b{30}){10}\" \"a\"}}",
 		"deep equal":  "{{$x := eq $l (list 1) $l $l}}",
 		"print":       "{{print $l}}",
@@ -68,6 +73,15 @@ func TestBombs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// manyRunes returns n characters of three bytes each.
+func manyRunes(n rune) string {
+	var out strings.Builder
+	for i := range n {
+		out.WriteRune('\u4e00' + i)
+	}
+	return out.String()
 }
 
 // TestManyArguments calls variadic functions with so many large arguments that a comparison of each

@@ -24,8 +24,8 @@ type function struct {
 	// number is true if the result is always a number, so that a range over it can be rejected when
 	// the template is parsed.
 	number bool
-	// cost returns the units of work beyond reading the arguments once; nil means none.
-	cost func(args []any) (units int, err error)
+	// cost spends the units of work beyond reading the arguments once; nil means none.
+	cost func(b *budget, args []any) error
 }
 
 // functionError is the error of an allowed function. It never contains a value, so it can be shown
@@ -127,11 +127,11 @@ var functions = map[string]function{
 	"clean":    {min: 1, max: 1, run: stringFunc(path.Clean)},
 	"urlquery": {min: 1, max: 1, run: stringFunc(url.QueryEscape)},
 
-	"regexMatch":             {min: 2, max: 2, run: fnRegexMatch, cost: regexCost},
-	"regexFind":              {min: 2, max: 2, run: fnRegexFind, cost: regexCost},
-	"regexReplaceAll":        {min: 3, max: 3, run: fnRegexReplaceAll, cost: regexCost},
-	"regexReplaceAllLiteral": {min: 3, max: 3, run: fnRegexReplaceAllLiteral, cost: regexCost},
-	"regexSplit":             {min: 3, max: 3, run: fnRegexSplit, cost: regexCost},
+	"regexMatch":             {min: 2, max: 2, run: fnRegexMatch, cost: costOfMatch},
+	"regexFind":              {min: 2, max: 2, run: fnRegexFind, cost: costOfMatch},
+	"regexReplaceAll":        {min: 3, max: 3, run: fnRegexReplaceAll, cost: costOfAllMatches},
+	"regexReplaceAllLiteral": {min: 3, max: 3, run: fnRegexReplaceAllLiteral, cost: costOfAllMatches},
+	"regexSplit":             {min: 3, max: 3, run: fnRegexSplit, cost: costOfAllMatches},
 	"regexQuoteMeta":         {min: 1, max: 1, run: stringFunc(regexp.QuoteMeta)},
 
 	"toJson":       {min: 1, max: 1, run: fnToJSON},
@@ -148,9 +148,9 @@ var functions = map[string]function{
 	"mustToPrettyJson":    {min: 1, max: 1, run: fnToPrettyJSON},
 	"mustToRawJson":       {min: 1, max: 1, run: fnToJSON},
 	"mustFromJson":        {min: 1, max: 1, run: fnFromJSON},
-	"mustRegexMatch":      {min: 2, max: 2, run: fnRegexMatch, cost: regexCost},
-	"mustRegexFind":       {min: 2, max: 2, run: fnRegexFind, cost: regexCost},
-	"mustRegexReplaceAll": {min: 3, max: 3, run: fnRegexReplaceAll, cost: regexCost},
+	"mustRegexMatch":      {min: 2, max: 2, run: fnRegexMatch, cost: costOfMatch},
+	"mustRegexFind":       {min: 2, max: 2, run: fnRegexFind, cost: costOfMatch},
+	"mustRegexReplaceAll": {min: 3, max: 3, run: fnRegexReplaceAll, cost: costOfAllMatches},
 
 	"int":     {min: 1, max: 1, run: fnInt, number: true},
 	"int64":   {min: 1, max: 1, run: fnInt, number: true},
@@ -242,11 +242,7 @@ func (f function) call(b *budget, args []any) (any, error) {
 		}
 	}
 	if f.cost != nil {
-		units, err := f.cost(args)
-		if err == nil {
-			err = b.spend(units)
-		}
-		if err != nil {
+		if err := f.cost(b, args); err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // maxPattern is the maximum length of a regular expression in bytes.
@@ -38,24 +41,91 @@ var errNotRegex = errors.New("this is not a regular expression (RE2 syntax)")
 
 var errTooComplex = errors.New("the regular expression is too complex")
 
-// regexCost returns the cost of two matches, because a replacement first computes the size of its
-// result. Go's matcher executes at most every instruction for every byte of the text, which is the
-// second argument.
-func regexCost(args []any) (int, error) {
-	pattern, ok := args[0].(string)
-	if !ok || len(pattern) > maxPattern {
-		return 0, nil // rejected when the function runs
-	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
+// costOfMatch spends the units for one search of the pattern in the text, which are the first two
+// arguments. Go's matcher executes at most every instruction for every byte that it reads.
+func costOfMatch(b *budget, args []any) error {
+	p, err := parsePattern(args[0])
 	if err != nil {
-		return 0, errNotRegex
+		return err
+	}
+	searched, _ := args[1].(string)
+	return b.spend(p.costPerByte * (len(searched) + callCost))
+}
+
+// costOfAllMatches spends the units for all searches of the pattern in the text. The search for one
+// match can read far beyond it: with the pattern a.*x|a, to the end of the text for every a.
+func costOfAllMatches(b *budget, args []any) error {
+	if err := costOfMatch(b, args); err != nil {
+		return err
+	}
+	p, err := parsePattern(args[0])
+	if err != nil {
+		return err
+	}
+	re, err := compilePattern(args[0])
+	if err != nil {
+		return err
+	}
+	searched, _ := args[1].(string)
+	if p.hasAssertions {
+		return costOfWholeSearches(b, p, re, searched)
+	}
+	for found := 0; found <= maxParts; found++ {
+		reader := strings.NewReader(searched)
+		match := re.FindReaderIndex(reader)
+		if err := b.spend(p.costPerByte * (len(searched) - reader.Len() + callCost)); err != nil || match == nil {
+			return err
+		}
+		end := match[1]
+		if end == 0 {
+			_, end = utf8.DecodeRuneInString(searched)
+		}
+		if end == 0 {
+			return nil // the end of the text
+		}
+		searched = searched[end:]
+	}
+	return nil
+}
+
+// costOfWholeSearches spends the units for all searches as if each read the whole text. A part of a
+// text cannot be searched for a pattern with assertions, because they depend on what is before it.
+func costOfWholeSearches(b *budget, p pattern, re *regexp.Regexp, searched string) error {
+	for most := 2; most <= 2*maxParts; most *= 2 {
+		if err := b.spend(most * p.costPerByte * (len(searched) + callCost)); err != nil {
+			return err
+		}
+		if len(re.FindAllStringIndex(searched, most)) < most {
+			return nil
+		}
+	}
+	return nil
+}
+
+// pattern describes the work of a regular expression.
+type pattern struct {
+	costPerByte   int
+	hasAssertions bool // such as ^ and \b
+}
+
+// parsePattern returns an error for a regular expression that is too complex. It accepts what
+// compilePattern rejects.
+func parsePattern(v any) (p pattern, err error) {
+	text, ok := v.(string)
+	if !ok || len(text) > maxPattern {
+		return p, nil
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return p, errNotRegex
 	}
 	compiled, err := syntax.Compile(parsed.Simplify())
 	if err != nil || len(compiled.Inst) > maxInstructions || parsed.MaxCap() > maxGroups {
-		return 0, errTooComplex
+		return p, errTooComplex
 	}
-	searched, _ := args[1].(string)
-	return len(compiled.Inst) * (1 + compiled.NumCap/8) * (len(searched) + callCost), nil
+	p.costPerByte = len(compiled.Inst) * (1 + compiled.NumCap/8)
+	p.hasAssertions = slices.ContainsFunc(compiled.Inst, func(i syntax.Inst) bool { return i.Op == syntax.InstEmptyWidth })
+	return p, nil
 }
 
 // withRegexp compiles the first argument and passes the others to f as strings.

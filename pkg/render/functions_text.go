@@ -239,41 +239,43 @@ func fnPrintf(args []any) (any, error) {
 	return fmt.Sprintf(format, values...), nil
 }
 
-// printfVerbs returns the verbs of a format in order.
+// printfVerbs returns the verbs of a format in order. It accepts flags, a width and a precision in
+// this order only: Go writes anything else to the output, together with the value.
 func printfVerbs(format string) ([]byte, error) {
 	var verbs []byte
-	width := 0
-	for i := 0; i < len(format); i++ {
-		if format[i] != '%' {
-			continue
+	total := 0
+	for {
+		_, rest, found := strings.Cut(format, "%")
+		if !found {
+			return verbs, nil
 		}
-		i++
-		start := i
-		for i < len(format) && strings.IndexByte("+-# 0123456789.", format[i]) >= 0 {
-			i++
-		}
-		if i == len(format) {
-			return nil, errors.New("the format ends within a verb")
-		}
-		for _, digits := range strings.FieldsFunc(format[start:i], func(r rune) bool { return r < '0' || r > '9' }) {
+		rest = strings.TrimLeft(rest, "+-# 0")
+		for _, separator := range []string{"", "."} {
+			after, has := strings.CutPrefix(rest, separator)
+			if !has {
+				continue
+			}
+			rest = strings.TrimLeft(after, "0123456789")
+			digits := after[:len(after)-len(rest)]
 			if len(digits) > 3 {
 				return nil, errors.New("a width may have up to three digits")
 			}
 			n, _ := strconv.Atoi(digits)
-			width += n
-		}
-		if width > MaxOutput {
-			return nil, errTooMuchOutput
+			total += n
 		}
 		switch {
-		case format[i] == '%':
-		case strings.IndexByte("svqdtfgexXcUbo", format[i]) >= 0:
-			verbs = append(verbs, format[i])
+		case total > MaxOutput:
+			return nil, errTooMuchOutput
+		case rest == "":
+			return nil, errors.New("the format ends within a verb")
+		case rest[0] == '%':
+		case strings.IndexByte("svqdtfgexXcUbo", rest[0]) >= 0:
+			verbs = append(verbs, rest[0])
 		default:
 			return nil, errors.New("only the verbs s v q d t f g e x X c U b o are allowed")
 		}
+		format = rest[1:]
 	}
-	return verbs, nil
 }
 
 // printfValue converts a value to the type of its verb, or fails. Go would write %!d(string=...) to

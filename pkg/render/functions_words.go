@@ -91,10 +91,11 @@ func mapInitials(change func(rune) rune) func(string) string {
 
 func fnTrimAll(args []any) (any, error) {
 	return withStrings(args, func(s []string) (any, error) {
-		if len(s[0]) > maxPattern {
-			return nil, errors.New("the characters to trim are too many")
+		trimmed := map[rune]bool{} // strings.Trim would search all of them for each character of the text
+		for _, r := range s[0] {
+			trimmed[r] = true
 		}
-		return strings.Trim(s[1], s[0]), nil
+		return strings.TrimFunc(s[1], func(r rune) bool { return trimmed[r] }), nil
 	})
 }
 
