@@ -30,9 +30,13 @@ func (r Repository) String() string {
 		return printable(r.Path)
 	}
 	first := r.URLs[0]
-	if parsed, err := url.Parse(first); err == nil && parsed.User != nil {
+	parsed, err := url.Parse(first)
+	switch {
+	case err == nil && parsed.User != nil:
 		parsed.User = nil
 		first = parsed.String()
+	case err != nil && strings.Contains(first, "@"): // what is before the @ may be a password
+		first = first[strings.LastIndexByte(first, '@')+1:]
 	}
 	return printable(first)
 }

@@ -1,6 +1,11 @@
 package forge
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
 
 // TestMatches compares the URLs that forges send with those of watched repositories.
 func TestMatches(t *testing.T) {
@@ -45,13 +50,6 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestStringHidesPasswords covers passwords that a script may put into a URL.
-func TestStringHidesPasswords(t *testing.T) {
-	if got := repository("https://ada:hush@git.example/acme/shop").String(); got != "https://git.example/acme/shop" {
-		t.Errorf("got %s", got)
-	}
-}
-
 func TestMatchesRef(t *testing.T) {
 	for _, c := range []struct {
 		pushed, watched string
@@ -70,4 +68,50 @@ func TestMatchesRef(t *testing.T) {
 			t.Errorf("%q and %q: %v", c.pushed, c.watched, got)
 		}
 	}
+}
+
+// TestNameOfARepository checks what messages call a repository: never with a password, also if its
+// URL cannot be parsed, and without anything that a terminal obeys.
+func TestNameOfARepository(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://git.example/acme/shop":                   "https://git.example/acme/shop",
+		"https://ada:s3cr3t@git.example/acme/shop":        "https://git.example/acme/shop",
+		"https://s3cr3t@git.example/acme/shop":            "https://git.example/acme/shop",
+		"https://ada:s3%cr3t@git.example/acme/shop":       "git.example/acme/shop",
+		"https://ada:s3 cr3t@git.example/acme/shop":       "git.example/acme/shop",
+		"https://ada:s3@cr3t@git.example:x/acme":          "git.example:x/acme",
+		"git@git.example:acme/shop.git":                   "git.example:acme/shop.git",
+		"https://git.example/\x1b[2J":                     "https://git.example/ [2J",
+		"https://git.example/" + strings.Repeat("x", 300): "https://git.example/" + strings.Repeat("x", 180) + "…",
+	} {
+		if got := repository(text).String(); got != want {
+			t.Errorf("%q is called %q, want %q", text, got, want)
+		}
+	}
+	if got := (Repository{Path: "/scm/\u202eacme"}).String(); got != "/scm/ acme" {
+		t.Errorf("the path is shown as %q", got)
+	}
+	if !repository("", "").IsZero() || repository("", "x").IsZero() {
+		t.Error("a repository is unknown if and only if it has no URL and no path")
+	}
+}
+
+// TestOneRepositoryInAnySpelling checks that the spellings of git of one repository match each other.
+func TestOneRepositoryInAnySpelling(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		host := rapid.StringMatching(`[a-z]{1,8}\.(example|test)`).Draw(t, "host")
+		path := rapid.StringMatching(`[a-z0-9_-]{1,8}(/[a-z0-9_.-]{0,6}[a-z0-9]){1,2}`).Draw(t, "path")
+		spellings := []string{"https://" + host + "/" + path, "https://" + strings.ToUpper(host) + "/" + path + ".git",
+			"ssh://git@" + host + ":2222/" + path + ".git", "git@" + host + ":" + path, "http://" + host + ":8080/" + path + "/"}
+		a, b := rapid.SampledFrom(spellings).Draw(t, "a"), rapid.SampledFrom(spellings).Draw(t, "b")
+		if got := repository(a).Matches(b); got != SameRepository {
+			t.Errorf("%s and %s: %v", a, b, got)
+		}
+		if got := repository(a).Matches("https://other." + host + "/" + path); got != SamePathElsewhere {
+			t.Errorf("%s on another host: %v", a, got)
+		}
+		if got := repository(a).Matches("https://" + host + "/" + path + "x"); got != DifferentRepository {
+			t.Errorf("%s and its namesake with an x: %v", a, got)
+		}
+	})
 }
