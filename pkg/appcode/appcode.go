@@ -62,7 +62,7 @@ func Compare(before, after Side) (map[string]Change, error) {
 	switch {
 	case errors.Is(err, gittree.ErrTooManyChanges):
 		notListed = fmt.Sprintf("more than %d files of the repository changed", maxFiles)
-	case errors.Is(err, gittree.ErrTooManyEntries):
+	case errors.Is(err, gittree.ErrTooManyEntries), errors.Is(err, gittree.ErrLongPath):
 		notListed = err.Error()
 	case err != nil:
 		return nil, fmt.Errorf("compare the code: %w", err)

@@ -35,8 +35,8 @@ type File struct {
 }
 
 // Changes returns the files that differ between two trees, sorted by path. It reads only
-// directories that differ, and returns ErrTooManyEntries if those are too large. If more than limit files
-// changed, it returns ErrTooManyChanges.
+// directories that differ, and returns ErrTooManyEntries if those are too large, and ErrLongPath if they are
+// too deep. If more than limit files changed, it returns ErrTooManyChanges.
 func Changes(before, after *Tree, limit int) ([]Change, error) {
 	c := comparison{before: before, after: after, limit: limit}
 	if err := c.compareDirs("", before.root, after.root); err != nil {
@@ -107,6 +107,9 @@ func (t *Tree) entriesByName(hash plumbing.Hash) (map[string]object.TreeEntry, e
 func (c *comparison) compareEntries(name string, before, after object.TreeEntry) error {
 	if before.Hash == after.Hash && before.Mode == after.Mode {
 		return nil
+	}
+	if len(name) > maxPath {
+		return ErrLongPath
 	}
 	if isDir(before) || isDir(after) {
 		if err := c.compareDirs(name, dirHash(before), dirHash(after)); err != nil {

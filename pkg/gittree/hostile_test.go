@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -81,6 +82,48 @@ func TestDirectoriesWithoutEndAreNotCompared(t *testing.T) {
 	}
 	if changes, err := gittree.Changes(full, gittree.New(o.Storage, bomb, nil), 10); err != nil || len(changes) > 0 {
 		t.Errorf("the same: %v, %v", changes, err)
+	}
+}
+
+// TestDeepDirectories reads and compares directories in each other, of which a pack has a million. Their
+// paths together grow with the square of their number.
+func TestDeepDirectories(t *testing.T) {
+	o := objects{t, memory.NewStorage()}
+	nested := func(depth int, name string) *gittree.Tree {
+		hash := o.tree(object.TreeEntry{Name: "file", Mode: filemode.Regular, Hash: o.blob("1")})
+		for range depth {
+			hash = o.tree(object.TreeEntry{Name: name, Mode: filemode.Dir, Hash: hash})
+		}
+		return gittree.New(o.Storage, hash, nil)
+	}
+	empty := gittree.New(o.Storage, plumbing.ZeroHash, nil)
+	for name, test := range map[string]struct {
+		tree *gittree.Tree
+		deep bool
+	}{
+		"as deep as git allows": {nested(16, strings.Repeat("d", 254)), false},
+		"a little deeper":       {nested(16, strings.Repeat("d", 255)), true},
+		"many directories":      {nested(5000, strings.Repeat("d", 100)), true},
+		"one of a long name":    {nested(1, strings.Repeat("d", 1<<20)), true},
+	} {
+		files := 0
+		err := fs.WalkDir(test.tree, ".", func(name string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() {
+				files++
+				_, err = test.tree.ReadFile(name)
+			}
+			return err
+		})
+		if errors.Is(err, gittree.ErrLongPath) != test.deep || !test.deep && (err != nil || files != 1) {
+			t.Errorf("%s: %d files are found, %.300v", name, files, err)
+		}
+		if err != nil && len(err.Error()) > 300 {
+			t.Errorf("%s: the error has %d bytes", name, len(err.Error()))
+		}
+		changes, err := gittree.Changes(empty, test.tree, 10)
+		if errors.Is(err, gittree.ErrLongPath) != test.deep || !test.deep && (err != nil || len(changes) != 1) {
+			t.Errorf("%s: %d changes, %.300v", name, len(changes), err)
+		}
 	}
 }
 

@@ -21,6 +21,13 @@ import (
 // maxFile bounds the size of a file that is read from a repository, in bytes.
 const maxFile = 64 << 20
 
+// maxPath is the length in bytes of the longest path that is read, which is git's own limit. Without it, the
+// paths of some hundred thousand directories in each other would take gigabytes.
+const maxPath = 4096
+
+// ErrLongPath is wrapped when a path is longer than maxPath.
+var ErrLongPath = fmt.Errorf("a path has more than %d bytes; use fewer or shorter directory names", maxPath)
+
 // ErrLink is wrapped when a path leads through a symbolic link. Links are never followed.
 var ErrLink = errors.New("is a symbolic link, and links in repositories are not followed")
 
@@ -171,6 +178,10 @@ func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) {
 func (t *Tree) find(op, name string) (object.TreeEntry, error) {
 	if !fs.ValidPath(name) {
 		return object.TreeEntry{}, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	if len(name) > maxPath {
+		const start = 60
+		return object.TreeEntry{}, &fs.PathError{Op: op, Path: strings.ToValidUTF8(name[:start], "") + "…", Err: ErrLongPath}
 	}
 	current := object.TreeEntry{Name: ".", Mode: filemode.Dir, Hash: t.root}
 	if name == "." {

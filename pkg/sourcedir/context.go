@@ -18,6 +18,8 @@ import (
 const (
 	maxDockerfile = 256 << 10
 	maxPatterns   = 500
+	// maxMatching bounds the work of matching: the length of each path, once for each pattern.
+	maxMatching = 1 << 31
 )
 
 // context reads the Dockerfile and the ignore file of a build context. The context is one directory:
@@ -62,9 +64,18 @@ func readText(tree fs.FS, name string) (text string, exists bool, err error) {
 
 // ignoreFile lists what of a directory is not part of the build context.
 type ignoreFile struct {
+	name      string
 	directory string
 	matcher   *patternmatcher.PatternMatcher
-	failed    error // the first pattern that could not be matched
+	parents   []parentMatch // of the path that was matched last, the outermost first
+	budget    int           // the work that is left, as for maxMatching
+	failed    error         // the first path that could not be matched
+}
+
+// parentMatch holds which patterns match a directory or one that it is in.
+type parentMatch struct {
+	dir     string
+	matched patternmatcher.MatchInfo
 }
 
 // readIgnoreFile reads the ignore file of the context as builders do: the one of the Dockerfile, or else
@@ -94,7 +105,7 @@ func (c Code) readIgnoreFile(tree fs.FS) (*ignoreFile, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w; correct it", name, err)
 		}
-		return &ignoreFile{directory: c.Directory, matcher: matcher}, nil
+		return &ignoreFile{name: name, directory: c.Directory, matcher: matcher, budget: maxMatching}, nil
 	}
 	return nil, nil //nolint:nilnil // there is none
 }
@@ -111,16 +122,52 @@ func (i *ignoreFile) skips(name string, entry fs.DirEntry) bool {
 	if name == "." || entry.IsDir() && i.matcher.Exclusions() {
 		return false // a pattern that starts with ! may include what is in it
 	}
-	matches, err := i.matcher.MatchesOrParentMatches(name)
+	matches, _ := i.match(name, i.parentOf(name))
+	return matches
+}
+
+// parentOf returns the match of the directory that a path is in. It computes only what differs from the path
+// before, so in a walk each directory is matched once.
+func (i *ignoreFile) parentOf(name string) patternmatcher.MatchInfo {
+	dir := path.Dir(name)
+	for len(i.parents) > 0 && !isBelow(dir, i.parents[len(i.parents)-1].dir) {
+		i.parents = i.parents[:len(i.parents)-1]
+	}
+	known := ""
+	var last patternmatcher.MatchInfo // none for the context itself
+	if n := len(i.parents); n > 0 {
+		known, last = i.parents[n-1].dir, i.parents[n-1].matched
+	}
+	for dir != "." && known != dir {
+		next, _, _ := strings.Cut(strings.TrimPrefix(dir[len(known):], "/"), "/")
+		known = path.Join(known, next)
+		_, last = i.match(known, last)
+		i.parents = append(i.parents, parentMatch{known, last})
+	}
+	return last
+}
+
+// match matches a path below a directory. When the budget is spent, everything is ignored.
+func (i *ignoreFile) match(name string, parent patternmatcher.MatchInfo) (bool, patternmatcher.MatchInfo) {
+	if i.budget -= len(name) * len(i.matcher.Patterns()); i.budget < 0 {
+		if i.failed == nil {
+			i.failed = fmt.Errorf("%s has too many patterns (%d) for the files of the directory; use fewer, or leave "+
+				"out whole directories", i.name, len(i.matcher.Patterns()))
+		}
+		return true, parent
+	}
+	matches, matched, err := i.matcher.MatchesUsingParentResults(name, parent)
 	if err != nil && i.failed == nil {
 		i.failed = err
 	}
-	return matches
+	return matches, matched
 }
 
 // contextHash identifies what is in a build context, and its Dockerfile, which may be ignored.
 func (f Found) contextHash(tree Tree, dir string) (string, error) {
 	sum, entries := sha256.New(), 0
+	f.ignored.budget = maxMatching
+	defer func() { f.ignored.budget = maxMatching }() // packing matches the same files once more
 	_, _ = fmt.Fprintf(sum, "%q\n", f.Dockerfile)
 	err := fs.WalkDir(tree, dir, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {

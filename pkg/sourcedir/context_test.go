@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/moby/patternmatcher"
+	"pgregory.net/rapid"
 )
 
 // hashedTree is a tree whose files have hashes.
@@ -100,5 +103,84 @@ func TestContexts(t *testing.T) {
 	}
 	if _, hash := contextOf(t, base); hash != "directory" {
 		t.Errorf("without an ignore file, the directory counts, not %s", hash)
+	}
+}
+
+// TestParentsAreMatchedOnce compares matching in the order of a walk with matching each path alone.
+func TestParentsAreMatchedOnce(t *testing.T) {
+	part := rapid.SampledFrom([]string{"a", "b", "ab", "c"})
+	rapid.Check(t, func(t *rapid.T) {
+		patterns := rapid.SliceOfN(rapid.StringMatching(`(\*\*/)?[abc*?]{1,2}(/[abc*]{1,2})?`), 1, 4).Draw(t, "patterns")
+		tree := fstest.MapFS{}
+		for range rapid.IntRange(1, 8).Draw(t, "files") {
+			name := strings.Join(rapid.SliceOfN(part, 1, 4).Draw(t, "file"), "/")
+			tree["x/"+name+".f"] = &fstest.MapFile{}
+		}
+		matcher, err := patternmatcher.New(patterns)
+		if err != nil {
+			t.Skip(err)
+		}
+		alone, err := patternmatcher.New(patterns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ignored := &ignoreFile{directory: "x", matcher: matcher, budget: maxMatching}
+		err = fs.WalkDir(tree, "x", func(name string, entry fs.DirEntry, err error) error {
+			below, inside := strings.CutPrefix(name, "x/")
+			if err != nil || !inside {
+				return err
+			}
+			want, err := alone.MatchesOrParentMatches(below)
+			if got := ignored.skips(name, entry); err != nil || got != want {
+				t.Fatalf("%q: %s is ignored: %t, want %t, %v", patterns, below, got, want, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestWorkOfAnIgnoreFile checks that matching ends with an error that names the ignore file, and that
+// deep files do not match the directories above them again and again.
+func TestWorkOfAnIgnoreFile(t *testing.T) {
+	deep := strings.Repeat("d/", 100)
+	tree := hashedTree{treeOf(map[string]string{"a/.dockerignore": strings.Repeat("*.md\n", 100), "a/" + deep + "f1": "",
+		"a/" + deep + "f2": "", "a/" + deep + "f3": ""})}
+	found, err := Code{Kind: Context, Directory: "a"}.Find(tree, "the repository")
+	if err != nil {
+		t.Fatal(err)
+	}
+	skip, walked := found.Skip(), 0
+	err = fs.WalkDir(tree, "a", func(name string, entry fs.DirEntry, err error) error {
+		walked += len(name)
+		if skip(name, entry) {
+			t.Errorf("%s is ignored", name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if used := (maxMatching - found.ignored.budget) / 100; used > 2*walked {
+		t.Errorf("the work is %d for names of %d bytes: directories are matched for each file", used, walked)
+	}
+
+	info, err := fs.Stat(tree, "a/"+deep+"f1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := fs.FileInfoToDirEntry(info)
+	found.ignored.budget = 1000
+	for range 20 {
+		skip("a/"+deep+"f1", file)
+	}
+	const want = "a/.dockerignore has too many patterns (100)"
+	if err := found.ignored.failed; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("too much work: %v, want %q", err, want)
+	}
+	if _, err := found.Sources(tree, "the repository"); err == nil || !strings.Contains(err.Error(), "use fewer") {
+		t.Errorf("the hash of files that could not be matched: %v", err)
 	}
 }

@@ -206,6 +206,34 @@ func TestLinkedDirectories(t *testing.T) {
 	checkDirectories(t, got, err, []string{"k", "s"}, "")
 }
 
+// countingTree counts the links that are read.
+type countingTree struct {
+	fstest.MapFS
+	links int
+}
+
+func (c *countingTree) ReadLink(name string) (string, error) {
+	c.links++
+	return c.MapFS.ReadLink(name)
+}
+
+// TestTooManyLinksAreNotFollowed checks that the search ends at the limit, and does not follow all
+// links of a directory first: each further directory is compared with all before it.
+func TestTooManyLinksAreNotFollowed(t *testing.T) {
+	files := map[string]string{"a/Chart.yaml": ""}
+	for i := range 10 * maxDirectories {
+		files[fmt.Sprintf("a/l%d", i)] = fmt.Sprintf("-> ../d%d", i)
+		files[fmt.Sprintf("d%d/x", i)] = ""
+	}
+	tree := &countingTree{MapFS: treeOf(files)}
+	if _, err := chartDirectories(tree, "a"); err == nil || !strings.Contains(err.Error(), "put copies in their place") {
+		t.Errorf("got %v", err)
+	}
+	if tree.links > maxDirectories {
+		t.Errorf("%d links are followed, and %d directories are the most", tree.links, maxDirectories)
+	}
+}
+
 // TestOutside checks that only files in the directories are packed, and that the directories on the
 // way to them are walked.
 func TestOutside(t *testing.T) {

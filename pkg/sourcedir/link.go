@@ -27,11 +27,10 @@ func withLinked(tree fs.FS, dirs []string) ([]string, error) {
 			return nil, err
 		}
 		for _, link := range links {
-			dirs = addLinked(tree, dirs, link)
-		}
-		if len(dirs) > maxDirectories {
-			return nil, fmt.Errorf("symbolic links in %s lead to more than %d directories; put copies in their place",
-				dirs[0], maxDirectories)
+			if dirs = addLinked(tree, dirs, link); len(dirs) > maxDirectories {
+				return nil, fmt.Errorf("symbolic links in %s lead to more than %d directories; put copies in their place",
+					dirs[0], maxDirectories)
+			}
 		}
 	}
 	slices.Sort(dirs)

@@ -159,7 +159,7 @@ func compareTrees(m *mirror, previous *store.Revision, now *object.Commit) ([]st
 	switch {
 	case errors.Is(err, gittree.ErrTooManyChanges):
 		return nil, fmt.Sprintf("more than %d files changed; they are not listed", maxChanged), nil
-	case errors.Is(err, gittree.ErrTooManyEntries):
+	case errors.Is(err, gittree.ErrTooManyEntries), errors.Is(err, gittree.ErrLongPath):
 		return nil, fmt.Sprintf("the changed files are not listed, because %s", err), nil
 	}
 	changed := make([]string, 0, len(changes))
