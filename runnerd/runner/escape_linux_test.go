@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -18,13 +19,20 @@ import (
 // nobody is the ordinary user of tests that run as root.
 const nobody = 65534
 
-// users runs a test as root and as an ordinary user, each with a separate runner directory.
-func users(t *testing.T, test func(t *testing.T, dir string, uid int)) {
+// users runs a test as root, as root whose jobs start programs as another user, and as an ordinary user, each with a
+// separate runner directory. args are the further arguments of startProgramAs.
+func users(t *testing.T, test func(t *testing.T, dir string, uid int, args ...string)) {
 	t.Run("root", func(t *testing.T) {
 		if os.Getuid() != 0 {
 			t.Skip("needs root: run the tests as root to try this half")
 		}
 		test(t, t.TempDir(), 0)
+	})
+	t.Run("root, with a job user", func(t *testing.T) {
+		if os.Getuid() != 0 {
+			t.Skip("needs root: only root can start programs as another user")
+		}
+		test(t, dirOf(t, 0), 0, strconv.Itoa(nobody))
 	})
 	t.Run("not root", func(t *testing.T) {
 		uid := os.Getuid()
@@ -92,8 +100,8 @@ func startProgramAs(t *testing.T, s *server, dir string, uid int, args ...string
 }
 
 // TestNothingEscapes checks that a process that forked twice into its own session with an empty
-// environment dies with its job: when the job ends regularly, and when it is killed, alone
-// or together with its runnerd.
+// environment dies with its job: when the job ends regularly, when it is killed, alone or together with
+// its runnerd, and when its runnerd or the next one cancels it.
 func TestNothingEscapes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -104,18 +112,28 @@ func TestNothingEscapes(t *testing.T) {
 		"the job is killed alone":            {"job", "lost"},
 		"the job is killed with its runnerd": {"both", "lost"},
 		"the job is cancelled":               {"cancel", "cancelled"},
+		"the next runnerd cancels the job":   {"adopt and cancel", "cancelled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			users(t, func(t *testing.T, dir string, uid int) {
+			users(t, func(t *testing.T, dir string, uid int, args ...string) {
 				s := newServer(t)
 				job := s.enqueue("job_1", "escape", nil)
-				program := startProgramAs(t, s, dir, uid)
+				program := startProgramAs(t, s, dir, uid, args...)
 				s.until("it has escaped", job.runs)
 				switch test.kill {
 				case "":
 					touch(t, dir, "go")
 				case "cancel":
+					s.with(func() { job.cancel = true })
+				case "adopt and cancel":
+					isWrittenDown(t, dir)
+					_ = program.Process.Kill()
+					_ = program.Wait()
+					before := 0
+					s.with(func() { before = job.beats })
+					startProgramAs(t, s, dir, uid, args...)
+					s.until("the next runnerd has adopted it", func() bool { return job.beats > before })
 					s.with(func() { job.cancel = true })
 				case "both":
 					isWrittenDown(t, dir)
@@ -128,7 +146,7 @@ func TestNothingEscapes(t *testing.T) {
 					}
 				}
 				if test.kill == "both" {
-					startProgramAs(t, s, dir, uid)
+					startProgramAs(t, s, dir, uid, args...)
 				}
 				s.until("the result is there", job.ended)
 				isGone(t, dir, "escaped.pid")
@@ -144,10 +162,10 @@ func TestNothingEscapes(t *testing.T) {
 // job, whichever user runs them.
 func TestAdoptionByEachUser(t *testing.T) {
 	t.Parallel()
-	users(t, func(t *testing.T, dir string, uid int) {
+	users(t, func(t *testing.T, dir string, uid int, args ...string) {
 		s := newServer(t)
 		job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
-		killed := startProgramAs(t, s, dir, uid)
+		killed := startProgramAs(t, s, dir, uid, args...)
 		s.until("it runs", job.runs)
 		pid := pidOfJob(t, dir)
 		_ = killed.Process.Kill()
@@ -159,7 +177,7 @@ func TestAdoptionByEachUser(t *testing.T) {
 
 		var before int
 		s.with(func() { before = job.beats })
-		startProgramAs(t, s, dir, uid)
+		startProgramAs(t, s, dir, uid, args...)
 		s.until("the next runnerd keeps its lease", func() bool { return job.beats > before })
 		touch(t, dir, "go")
 		s.until("the result is there", job.ended)

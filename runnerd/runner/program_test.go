@@ -270,10 +270,29 @@ func deaf(env *job.Env) (api.JobResult, error) {
 // escape leaves a process that has forked twice, leads its own session, and has an empty
 // environment: neither its parent nor its session shows which job it belongs to.
 func escape(env *job.Env) error {
+	work, err := env.CreateWorkDir()
+	if err != nil {
+		return err
+	}
+	own := filepath.Join(work, "own")
+	if err := errors.Join(os.Mkdir(own, 0o700), subprocess.GrantOwnership(own)); err != nil {
+		return err
+	}
+	script := shell(env, `env -i setsid sh -c 'echo $$ > pid.new; mv pid.new pid; exec sleep 1000' & `+
+		`until test -e pid; do sleep 0.05; done`)
+	script.Dir = own
+	if err := script.Run(context.Background()); err != nil {
+		return err
+	}
+	pid, err := subprocess.ReadUntrusted(own, "pid", 100)
+	if err != nil {
+		return err
+	}
 	file := filepath.Join(env.Root, "escaped.pid")
-	script := `env -i setsid sh -c 'echo $$ > "$0.new"; mv "$0.new" "$0"; exec sleep 1000' "` + file +
-		`" & until test -e "` + file + `"; do sleep 0.05; done`
-	return shell(env, script).Run(context.Background())
+	if err := os.WriteFile(file+".new", pid, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
 }
 
 // shell returns a script as a program, as handlers run programs.
