@@ -242,7 +242,8 @@ func (c *checker) checkImageVersion(t *syntax.Table, key string) {
 	}
 	if text, _ := tag.Text(); text != "" {
 		if _, _, err := image.ParseTag(text); err != nil {
-			c.errorf(ruleWrongValue, t.Position(key+".tag"), "", "%s is no tag of an image", diagnostic.Quote(text))
+			c.errorf(ruleWrongValue, t.Position(key+".tag"), "write it like 1.4.2, sha256:… or 1.4.2@sha256:…",
+				"%s is no tag of an image", diagnostic.Quote(text))
 		}
 	}
 }
