@@ -19,6 +19,8 @@ type bootstrapOptions struct{ databaseURL, keyFile, org, actor string }
 // registryTokenLife is how long a runner's token for the embedded registry is valid.
 const registryTokenLife = 90 * 24 * time.Hour
 
+// createBootstrap returns a new admin token of an org, which it creates if it does not exist, and the
+// access to the embedded registry.
 func createBootstrap(ctx context.Context, o bootstrapOptions) (devcontract.BootstrapCredentials, error) {
 	var made devcontract.BootstrapCredentials
 	key, err := seal.LoadIdentity(o.keyFile)

@@ -185,7 +185,7 @@ func newRun() *cobra.Command {
 	flags.StringVar(&options.Dir, "dir", "", "this runner's own directory (required)")
 	flags.StringVar(&options.Name, "name", "", "name of this runner in its own log")
 	flags.IntVar(&options.Capacity, "capacity", 2, "maximum number of concurrent jobs, unless the runner file sets it")
-	flags.StringVar(&options.Policy, "policy", "", "the runner file (default <dir>/runner.toml, if it is there)")
+	flags.StringVar(&options.Policy, "policy", "", "the runner file (default <dir>/runner.toml, if it exists)")
 	flags.StringVar(&options.KubeConfig, "kubeconfig", "",
 		"the `file` by which actions with enable_kube_config find the cluster (default that of KUBECONFIG, if it is set)")
 	flags.StringVar(&options.JobUser, "job-user", "", "run the programs of jobs (Terraform, scripts, plugins) as this "+

@@ -47,7 +47,7 @@ Run these commands on the runner's machine, or anywhere with access to the store
 func (f *secretFlags) add(command *cobra.Command) *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&f.dir, "dir", "", "the runner's own directory, whose runner.toml and installs are meant")
-	flags.StringVar(&f.policy, "policy", "", "the runner file (default <dir>/runner.toml, if it is there)")
+	flags.StringVar(&f.policy, "policy", "", "the runner file (default <dir>/runner.toml, if it exists)")
 	flags.StringVar(&f.kubeConfig, "kubeconfig", os.Getenv("KUBECONFIG"),
 		"the `file` with the access to the cluster, for secrets that are stored in Kubernetes")
 	flags.StringVar(&f.install, "install", "", "the `id` of the install (default the only one that the runner has)")

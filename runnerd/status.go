@@ -18,9 +18,9 @@ func newStatus() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "status",
 		Short: "Show running jobs and undelivered results, without the network",
-		Long: `Read a runner's directory and say who the runner is, whether it works, what its
-file allows, and what it has in hand. Nothing is asked of the control plane, so this
-works while the network is down.`,
+		Long: `Read a runner's directory and print the identity of the runner, whether it is running,
+what its file allows, and its jobs. This does not contact the control plane, so it works
+while the network is down.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			status, err := runner.ReadStatus(options)
@@ -40,16 +40,16 @@ works while the network is down.`,
 	}
 	flags := command.Flags()
 	flags.StringVar(&options.Dir, "dir", defaultDir, "the runner's own directory")
-	flags.StringVar(&options.Policy, "policy", "", "the runner file (default <dir>/runner.toml, if it is there)")
+	flags.StringVar(&options.Policy, "policy", "", "the runner file (default <dir>/runner.toml, if it exists)")
 	flags.StringVarP(&output, "output", "o", "table", "table or json")
 	return command
 }
 
 func printStatus(out io.Writer, status runner.Status) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	works := "no runnerd is running here"
+	process := "no runnerd is running here"
 	if status.Running {
-		works = "works"
+		process = "running"
 	}
 	if status.Runner == "" {
 		fmt.Fprintf(table, "runner\tnot registered\n")
@@ -59,7 +59,7 @@ func printStatus(out io.Writer, status runner.Status) error {
 	if status.KeyFingerprint != "" {
 		fmt.Fprintf(table, "install key\t%s\n", status.KeyFingerprint)
 	}
-	fmt.Fprintf(table, "process\t%s\n", works)
+	fmt.Fprintf(table, "process\t%s\n", process)
 	fmt.Fprintf(table, "programs\t%s\n", status.Programs)
 	for _, line := range status.PolicyLines() {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
@@ -70,7 +70,7 @@ func printStatus(out io.Writer, status runner.Status) error {
 	if status.Undelivered > 0 {
 		fmt.Fprintf(table, "undelivered\t%d in undelivered/: the control plane rejected them\n", status.Undelivered)
 	}
-	fmt.Fprintf(table, "in hand\t%d\n", len(status.Attempts))
+	fmt.Fprintf(table, "jobs\t%d\n", len(status.Attempts))
 	if len(status.Attempts) > 0 {
 		fmt.Fprintf(table, "\nJOB\tATTEMPT\tKIND\tINSTALL\tSTATUS\tSINCE\tUNDELIVERED\n")
 	}

@@ -135,7 +135,7 @@ func sealVariables(ctx context.Context, client *apiclient.Client, app api.App,
 	if len(secrets) == 0 {
 		return nil, nil
 	}
-	key, err := secretinput.Ask(ctx, client, api.GetSealingKeyParams{})
+	key, err := secretinput.FetchKey(ctx, client, api.GetSealingKeyParams{})
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func trust(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, typed, 
 		return err
 	}
 	of := pinnedInstall(i, typed)
-	key, err := secretinput.Ask(ctx, client, api.GetSealingKeyParams{Install: i.ID})
+	key, err := secretinput.FetchKey(ctx, client, api.GetSealingKeyParams{Install: i.ID})
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func (s sealingContext) key(ctx context.Context, e *cmdenv.Env, client *apiclien
 	if err != nil {
 		return secretinput.Key{}, err
 	}
-	key, err := secretinput.Ask(ctx, client, s.which)
+	key, err := secretinput.FetchKey(ctx, client, s.which)
 	if err != nil {
 		return secretinput.Key{}, err
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/interactive/workflow"
 )
 
-// content returns the screen that a line opens.
+// content returns the screen that a command line, such as "install acme", opens.
 func (r *requester) content(line []string) (Content, error) { return contentOf(line, r.options) }
 
-// contentOf returns the screen that a line opens, other than the review.
+// contentOf returns the screen that a command line opens, other than the review.
 func contentOf(line []string, o Options) (Content, error) {
 	name := ""
 	if len(line) > 1 {

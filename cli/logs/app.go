@@ -69,9 +69,9 @@ func (a *appOptions) run(ctx context.Context, install, component string) error {
 	if err != nil {
 		return err
 	}
-	p := &printer{console: a.env.Console, wanted: filter, dates: a.dates}
+	p := &printer{console: a.env.Console, filter: filter, dates: a.dates}
 	return FollowRequest(ctx, client, job, func(l api.LogLine) error {
-		return p.print(p.wanted.of([]line{{T: l.T, L: string(l.L), M: l.M, Job: job.ID}})...)
+		return p.print(p.filter.apply([]line{{T: l.T, L: string(l.L), M: l.M, Job: job.ID}})...)
 	})
 }
 

@@ -55,8 +55,8 @@ func (o *options) lineFilter() (lineFilter, error) {
 	return w, nil
 }
 
-// of returns the selected lines.
-func (w lineFilter) of(lines []line) []line {
+// apply returns the selected lines.
+func (w lineFilter) apply(lines []line) []line {
 	return slices.DeleteFunc(lines, func(l line) bool {
 		// A level that this client does not know is always printed.
 		known := slices.Index(api.LogLevels, l.L)
@@ -76,7 +76,7 @@ func linesOf(s source, chunk api.LogChunk) []line {
 // printer prints lines. Any number of goroutines may use it; each line is printed whole.
 type printer struct {
 	console *console.Console
-	wanted  lineFilter
+	filter  lineFilter
 	dates   bool
 	several bool // each line has the name of its source
 

@@ -1,7 +1,7 @@
 // Package logs implements `nuon logs`, which prints and follows the logs of builds,
 // workflow steps, action runs, runners and pods. It finds the jobs for a name and reads
-// their lines from the control plane. Only for the logs of pods it starts something: a job
-// that has the runner send them.
+// their lines from the control plane. It starts something only for the logs of pods: a job
+// in which the runner sends them.
 package logs
 
 import (
@@ -74,14 +74,14 @@ func New(e *cmdenv.Env) *cobra.Command {
 			Short:   "Print or follow the log of a build, or of a component's newest build",
 			Args:    cobra.ExactArgs(1),
 			Example: "  nuon logs build hello/web -f", ValidArgsFunction: complete.Args(e, complete.Builds),
-		}, one(buildNamed)),
+		}, byName(buildNamed)),
 		o.command(&cobra.Command{
 			Use:               "step STEP",
 			Short:             "Print or follow the log of a step",
 			Args:              cobra.ExactArgs(1),
 			ValidArgsFunction: complete.Nothing,
 			Example:           "  nuon logs step stp_01h8xqz5m2",
-		}, one(stepNamed)),
+		}, byName(stepNamed)),
 		o.command(&cobra.Command{
 			Use:               "action INSTALL ACTION",
 			Short:             "Print or follow the log of an action's newest run",
@@ -96,14 +96,14 @@ func New(e *cmdenv.Env) *cobra.Command {
 			Short:   "Print or follow the log of a runner, without those of its jobs",
 			Args:    cobra.ExactArgs(1),
 			Example: "  nuon logs runner build -f", ValidArgsFunction: complete.Args(e, complete.Runners),
-		}, one(runnerNamed)),
+		}, byName(runnerNamed)),
 		o.command(&cobra.Command{
 			Use:               "job JOB",
 			Short:             "Print or follow the log of a job",
 			Args:              cobra.ExactArgs(1),
 			ValidArgsFunction: complete.Nothing,
 			Example:           "  nuon logs job job_01h8xqz5m2",
-		}, one(jobNamed)))
+		}, byName(jobNamed)))
 	return c
 }
 
@@ -117,11 +117,11 @@ type options struct {
 	dates  bool
 }
 
-// finder returns what the arguments of a command name.
+// finder finds the log that the arguments of a command name.
 type finder func(ctx context.Context, client *apiclient.Client, args []string) (subject, error)
 
-// one returns a finder for a command with one argument.
-func one(find func(ctx context.Context, client *apiclient.Client, name string) (subject, error)) finder {
+// byName returns a finder for a command whose only argument is a name.
+func byName(find func(ctx context.Context, client *apiclient.Client, name string) (subject, error)) finder {
 	return func(ctx context.Context, client *apiclient.Client, args []string) (subject, error) {
 		return find(ctx, client, args[0])
 	}
@@ -135,7 +135,7 @@ func (o *options) command(c *cobra.Command, find finder) *cobra.Command {
 		if o.env.Console.Output == "name" {
 			return errName
 		}
-		wanted, err := o.lineFilter()
+		filter, err := o.lineFilter()
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (o *options) command(c *cobra.Command, find finder) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		p := &printer{console: o.env.Console, wanted: wanted, dates: o.dates, several: s.several}
+		p := &printer{console: o.env.Console, filter: filter, dates: o.dates, several: s.several}
 		err = o.print(c.Context(), client, s, p)
 		if c.Context().Err() != nil {
 			return exitcode.Interrupted
@@ -157,17 +157,17 @@ func (o *options) command(c *cobra.Command, find finder) *cobra.Command {
 	return c
 }
 
-// print prints the present lines of a log, and with -f those that follow.
+// print prints the stored lines of a log, and with -f those that follow.
 func (o *options) print(ctx context.Context, client *apiclient.Client, s subject, p *printer) error {
 	if len(s.sources) == 0 && !o.follow {
-		return errors.New(s.silent)
+		return errors.New(s.emptyReason)
 	}
 	lines, ends, err := storedLines(ctx, client, s.sources)
 	if err != nil {
 		return err
 	}
-	there := len(lines)
-	lines = p.wanted.of(lines)
+	stored := len(lines)
+	lines = p.filter.apply(lines)
 	if o.tail >= 0 && len(lines) > o.tail {
 		lines = lines[len(lines)-o.tail:]
 	}
@@ -179,9 +179,9 @@ func (o *options) print(ctx context.Context, client *apiclient.Client, s subject
 		return s.follow(ctx, client, ends, p)
 	}
 	switch {
-	case there == 0:
+	case stored == 0:
 		o.env.Console.Messagef("the log is empty: %s",
-			cmp.Or(s.silent, "nothing was written yet, or the retention period has passed"))
+			cmp.Or(s.emptyReason, "nothing was written yet, or the retention period has passed"))
 	case len(lines) == 0:
 		o.env.Console.Messagef("no line matches --since, --level and --tail; remove them to see all")
 	}

@@ -65,7 +65,7 @@ func stream(_ context.Context, r *http.Request) error {
 // follow prints the lines of a source after an event id, until the log has ended or ctx ends.
 func (s source) follow(ctx context.Context, client *apiclient.Client, from string, p *printer) error {
 	return s.followChunks(ctx, client, from, func(chunk api.LogChunk) error {
-		return p.print(p.wanted.of(linesOf(s, chunk))...)
+		return p.print(p.filter.apply(linesOf(s, chunk))...)
 	})
 }
 

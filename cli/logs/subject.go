@@ -17,9 +17,9 @@ import (
 
 // subject is the set of logs that a command prints.
 type subject struct {
-	sources []source
-	several bool   // there may be several sources, so each line has the name of its source
-	silent  string // reason for an empty log, if a more precise one than the usual is known
+	sources     []source
+	several     bool   // there may be several sources, so each line has the name of its source
+	emptyReason string // reason for an empty log, if a more precise one than the usual is known
 	// workflow is set if more sources may follow while it runs: those of its steps for
 	// which fits returns true.
 	workflow string
@@ -55,7 +55,7 @@ func jobNamed(_ context.Context, _ *apiclient.Client, id string) (subject, error
 
 func runnerNamed(_ context.Context, _ *apiclient.Client, name string) (subject, error) {
 	return subject{sources: []source{{runner: name}},
-		silent: "this runner has sent no log in the last days, or its version is too old to send one"}, nil
+		emptyReason: "this runner has sent no log in the last days, or its version is too old to send one"}, nil
 }
 
 // buildNamed returns a build by its id, or the newest one of a component for APP/COMPONENT.
@@ -106,10 +106,10 @@ func workflowNamed(ctx context.Context, client *apiclient.Client, name, step str
 			w.ID, console.Line(step), strings.Join(there, ", "))
 	}
 	s.sources = s.sourcesOf(w)
-	s.silent = fmt.Sprintf("workflow %s has no log yet: none of these steps has started; see why with `nuon "+
+	s.emptyReason = fmt.Sprintf("workflow %s has no log yet: none of these steps has started; see why with `nuon "+
 		"workflows get %[1]s`", w.ID)
 	if len(s.sources) > 0 {
-		s.silent = ""
+		s.emptyReason = ""
 	}
 	return s, nil
 }

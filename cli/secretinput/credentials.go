@@ -65,7 +65,7 @@ removed, with /* at its end.`,
 			if err != nil {
 				return err
 			}
-			key, err := Ask(ctx, client, api.GetSealingKeyParams{})
+			key, err := FetchKey(ctx, client, api.GetSealingKeyParams{})
 			if err != nil {
 				return err
 			}

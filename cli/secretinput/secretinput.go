@@ -59,9 +59,9 @@ type Key struct {
 	recipient seal.Recipient
 }
 
-// Ask requests a key from the control plane: that of an install or, without parameters, its own.
-func Ask(ctx context.Context, client *apiclient.Client, which api.GetSealingKeyParams) (Key, error) {
-	key, err := apiclient.Decode[api.SealingKey](client.GetSealingKey(ctx, &which))
+// FetchKey requests a key from the control plane: that of an install or, without parameters, its own.
+func FetchKey(ctx context.Context, client *apiclient.Client, params api.GetSealingKeyParams) (Key, error) {
+	key, err := apiclient.Decode[api.SealingKey](client.GetSealingKey(ctx, &params))
 	if err != nil {
 		return Key{}, err
 	}

@@ -171,7 +171,7 @@ func TestSeal(t *testing.T) {
 	}
 	use := seal.InputContext("ins_1", "token")
 	for of, other := range map[string]string{"": "acme", "acme": ""} {
-		key, err := Ask(t.Context(), client, api.GetSealingKeyParams{Install: of})
+		key, err := FetchKey(t.Context(), client, api.GetSealingKeyParams{Install: of})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestSeal(t *testing.T) {
 			t.Errorf("what is for %q is open to %q", of, other)
 		}
 	}
-	if _, err := Ask(t.Context(), client, api.GetSealingKeyParams{Install: "has none"}); err == nil {
+	if _, err := FetchKey(t.Context(), client, api.GetSealingKeyParams{Install: "has none"}); err == nil {
 		t.Errorf("without a key it ended with %v", err)
 	}
 }

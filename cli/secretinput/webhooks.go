@@ -213,7 +213,7 @@ func readSecret(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, fr
 	if err != nil {
 		return nil, err
 	}
-	key, err := Ask(ctx, client, api.GetSealingKeyParams{})
+	key, err := FetchKey(ctx, client, api.GetSealingKeyParams{})
 	if err != nil {
 		return nil, err
 	}

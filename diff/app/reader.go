@@ -59,13 +59,13 @@ func (r *readers) addComponent(name string, c *appconfig.Component) {
 // component returns the component with a name, or the sandbox.
 func (r *readers) component(name string) (*appconfig.Component, bool) {
 	r.read()
-	c, there := r.components[name]
-	return c, there
+	c, exists := r.components[name]
+	return c, exists
 }
 
-// of returns the sorted components that may need a new plan when the outputs of a component change:
+// ofOutputs returns the sorted components that may need a new plan when the outputs of a component change:
 // those that read its outputs, directly or through others.
-func (r *readers) of(name string) []string {
+func (r *readers) ofOutputs(name string) []string {
 	r.read()
 	found := map[string]bool{}
 	next := slices.Clone(r.outputs[name])

@@ -49,25 +49,25 @@ type changeView struct {
 }
 
 // changed reports whether one of the keys differs.
-func (l *changeView) changed(keys ...string) bool {
+func (v *changeView) changed(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
-		was, had := l.before.Get(key)
-		is, has := l.after.Get(key)
+		was, had := v.before.Get(key)
+		is, has := v.after.Get(key)
 		return had != has || !was.Equal(is)
 	})
 }
 
 // turnsOn reports whether a boolean becomes true.
-func (l *changeView) turnsOn(key string) bool {
-	was, _ := l.before.Get(key)
-	is, _ := l.after.Get(key)
+func (v *changeView) turnsOn(key string) bool {
+	was, _ := v.before.Get(key)
+	is, _ := v.after.Get(key)
 	return is.IsTrue() && !was.IsTrue()
 }
 
 // turnsOff reports whether a boolean is no longer true.
-func (l *changeView) turnsOff(key string) bool {
-	was, _ := l.before.Get(key)
-	is, _ := l.after.Get(key)
+func (v *changeView) turnsOff(key string) bool {
+	was, _ := v.before.Get(key)
+	is, _ := v.after.Get(key)
 	return was.IsTrue() && !is.IsTrue()
 }
 
@@ -87,27 +87,27 @@ func ruleNamed(name string) *Rule {
 // judge adds the findings of the rules. The rule nothing-deployed applies if no other rule has a
 // finding.
 func (b *builder) judge(c *diff.Change, p pair, code *appcode.Change) {
-	l := &changeView{configBefore: &b.before, configAfter: &b.after, change: c, code: code}
+	v := &changeView{configBefore: &b.before, configAfter: &b.after, change: c, code: code}
 	if p.before != nil {
-		l.before, l.componentBefore = p.before.value, p.before.component
+		v.before, v.componentBefore = p.before.value, p.before.component
 	}
 	if p.after != nil {
-		l.after, l.componentAfter = p.after.value, p.after.component
+		v.after, v.componentAfter = p.after.value, p.after.component
 	}
-	if l.componentBefore != nil && l.componentAfter != nil {
-		l.effect = EffectOf(l.componentBefore, l.componentAfter)
+	if v.componentBefore != nil && v.componentAfter != nil {
+		v.effect = EffectOf(v.componentBefore, v.componentAfter)
 	}
 	kind := c.ResourceKind
 	var findings []diff.Finding
 	for i := range allRules() {
 		r := &allRules()[i]
 		fits := (len(r.Kinds) == 0 || slices.Contains(r.Kinds, kind)) && slices.Contains(r.Actions, c.Action)
-		if !fits || r.Name == nothingDeployed && len(findings) > 0 || r.matches != nil && !r.matches(l) {
+		if !fits || r.Name == nothingDeployed && len(findings) > 0 || r.matches != nil && !r.matches(v) {
 			continue
 		}
 		var names []string
 		if r.names != nil {
-			for _, name := range r.names(l) {
+			for _, name := range r.names(v) {
 				names = append(names, nameOf(b.masker, name))
 			}
 		}

@@ -19,25 +19,25 @@ func roleRules() []Rule {
 		{
 			Name: "role-widens", Kinds: roles, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
 			When:    "its policies allow more, or deny less; a policy that cannot be parsed counts as wider",
-			matches: func(l *changeView) bool { wider, _ := widens(l.before, l.after); return wider },
+			matches: func(v *changeView) bool { wider, _ := widens(v.before, v.after); return wider },
 			Message: "the role may do more than before, once the install stack has run again",
 		},
 		{
 			Name: "role-all-powerful", Kinds: roles, Actions: actionsPresent, Risk: diff.RiskInPlace, Security: true,
 			When:    "its policies newly allow every action on every resource",
-			matches: func(l *changeView) bool { _, all := widens(l.before, l.after); return all },
+			matches: func(v *changeView) bool { _, all := widens(v.before, v.after); return all },
 			Message: "the role may do everything",
 		},
 		{
 			Name: "role-boundary", Kinds: roles, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
 			When:    "its permissions_boundary changes",
-			matches: func(l *changeView) bool { return l.changed("permissions_boundary") },
+			matches: func(v *changeView) bool { return v.changed("permissions_boundary") },
 			Message: "the permissions boundary changes or is removed",
 		},
 		{
 			Name: "role-enabled", Kinds: roles, Actions: actionsPresent, Risk: diff.RiskInPlace, Security: true,
 			When:    "enabled_in_stack is set",
-			matches: func(l *changeView) bool { return l.turnsOn("enabled_in_stack") },
+			matches: func(v *changeView) bool { return v.turnsOn("enabled_in_stack") },
 			Message: "the role is enabled unless the customer disables it",
 		},
 		{
@@ -67,37 +67,37 @@ func policyRules() []Rule {
 		{
 			Name: "policy-uncovers", Kinds: kinds, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
 			When:    "it no longer applies to everything that it applied to",
-			matches: func(l *changeView) bool { return l.changed("type") || coversLess(l) },
+			matches: func(v *changeView) bool { return v.changed("type") || coversLess(v) },
 			names:   uncoveredComponents,
 			Message: "plans that it blocked are allowed where it no longer applies",
 		},
 		{
 			Name: "policy-rules", Kinds: kinds, Actions: actionsUpdate, Risk: diff.RiskInPlace, Security: true,
 			When:    "its contents or engine change",
-			matches: func(l *changeView) bool { return l.changed("contents", "engine") },
+			matches: func(v *changeView) bool { return v.changed("contents", "engine") },
 			Message: "plans are checked by other rules, which may allow more",
 		},
 	}
 }
 
 // coversLess reports whether a policy no longer applies to all that it applied to.
-func coversLess(l *changeView) bool {
-	after := coveredComponents(l.after)
-	return !slices.Contains(after, allComponents) && slices.ContainsFunc(coveredComponents(l.before),
+func coversLess(v *changeView) bool {
+	after := coveredComponents(v.after)
+	return !slices.Contains(after, allComponents) && slices.ContainsFunc(coveredComponents(v.before),
 		func(name string) bool { return !slices.Contains(after, name) })
 }
 
 // uncoveredComponents returns the components that a policy no longer applies to. Of a policy that
 // applied to all, these are the app's components that it does not name.
-func uncoveredComponents(l *changeView) []string {
-	if !coversLess(l) {
+func uncoveredComponents(v *changeView) []string {
+	if !coversLess(v) {
 		return nil
 	}
-	before, after := coveredComponents(l.before), coveredComponents(l.after)
+	before, after := coveredComponents(v.before), coveredComponents(v.after)
 	if slices.Contains(before, allComponents) {
 		before = nil
-		for i := range l.configAfter.app.Components {
-			before = append(before, l.configAfter.app.Components[i].Name)
+		for i := range v.configAfter.app.Components {
+			before = append(before, v.configAfter.app.Components[i].Name)
 		}
 	}
 	return slices.DeleteFunc(before, func(name string) bool { return slices.Contains(after, name) })
@@ -149,7 +149,7 @@ func widens(before, after raw.Value) (wider, all bool) {
 		more, powerful := risk.PolicyWidens(a, b)
 		return wider || more, all || powerful
 	}
-	named := func(role raw.Value) raw.Value { v, _ := role.Get("named_policies"); return v }
+	named := func(role raw.Value) raw.Value { named, _ := role.Get("named_policies"); return named }
 	return wider || !contentsOf(before).Equal(contentsOf(after)) || !named(before).Equal(named(after)), all
 }
 

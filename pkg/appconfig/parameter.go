@@ -125,7 +125,7 @@ func otherInputs(mistaken string, names []string) string {
 		return ", " + hint
 	}
 	if len(names) == 0 {
-		return ", and no other either"
+		return "; it has none"
 	}
 	return "; it has " + strings.Join(names, ", ")
 }

@@ -111,7 +111,7 @@ func TestCheckInputs(t *testing.T) {
 		t.Error(problems)
 	}
 	if _, problems = (&Action{Name: "plain"}).CheckInputs(map[string]string{"x": "1"}); len(problems) != 1 ||
-		problems[0] != `action plain has no input "x", and no other either` {
+		problems[0] != `action plain has no input "x"; it has none` {
 		t.Error(problems)
 	}
 	if values, problems = (&Action{Name: "plain"}).CheckInputs(nil); len(values) != 0 || problems != nil {

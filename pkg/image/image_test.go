@@ -122,7 +122,8 @@ func TestContentOfAnImage(t *testing.T) {
 	second := Manifest{Digest: sha256digest.Of([]byte("m2")), Size: 5, Blobs: append(slices.Clone(i.Manifests[0].Blobs),
 		Blob{Digest: sha256digest.Of([]byte("c")), Size: 7})}
 	i.Manifests = append([]Manifest{second}, i.Manifests...)
-	want := []artifact.Blob{{Digest: sha256digest.Of([]byte("b")), Size: 20}, {Digest: sha256digest.Of([]byte("c")), Size: 7}}
+	want := []artifact.Blob{{Digest: sha256digest.Of([]byte("b")), Size: 20},
+		{Digest: sha256digest.Of([]byte("c")), Size: 7}}
 	if diff := cmp.Diff(want, i.Blobs()); diff != "" || i.Bytes() != 10+5+20+7 {
 		t.Errorf("%d bytes, %s", i.Bytes(), diff)
 	}

@@ -51,12 +51,12 @@ func TestOneNameOfARepository(t *testing.T) {
 }
 
 func TestParseTag(t *testing.T) {
-	digest := sha256digest.Of([]byte("x"))
+	digest, longest := sha256digest.Of([]byte("x")), strings.Repeat("a", 128)
 	for text, want := range map[string]string{
-		"1.4": "1.4 ", digest: " " + digest, "1.4@" + digest: "1.4 " + digest, strings.Repeat("a", 128): strings.Repeat("a", 128) + " ",
+		"1.4": "1.4 ", digest: " " + digest, "1.4@" + digest: "1.4 " + digest, longest: longest + " ",
 		"": "-", "a/b": "-", "@" + digest: "-", "1.4@latest": "-", "1.4@": "-", "{{.nuon}}": "-",
-		strings.Repeat("a", 129): "-", ".1": "-", "-1": "-", "1.4\n": "-", "1 4": "-", "sha256:abc": "-",
-		digest + "@" + digest: "-", "1.4@" + digest + "@" + digest: "-", "1.4@sha512:" + strings.Repeat("a", 128): "-",
+		longest + "a": "-", ".1": "-", "-1": "-", "1.4\n": "-", "1 4": "-", "sha256:abc": "-",
+		digest + "@" + digest: "-", "1.4@" + digest + "@" + digest: "-", "1.4@sha512:" + longest: "-",
 		strings.ToUpper(digest): "-",
 	} {
 		tag, got, err := ParseTag(text)

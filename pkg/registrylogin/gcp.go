@@ -144,12 +144,12 @@ func (g garLogin) impersonate(ctx context.Context, own *oauth2.Token) (login, er
 
 // call sends a request and reads the JSON of its answer. It follows no redirect, because requests have secrets.
 func call(client *http.Client, request *http.Request, answer any) (status string, err error) {
-	here := http.Client{Timeout: callTimeout}
+	noRedirects := http.Client{Timeout: callTimeout}
 	if client != nil {
-		here = *client
+		noRedirects = *client
 	}
-	here.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	response, err := here.Do(request)
+	noRedirects.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	response, err := noRedirects.Do(request)
 	if err != nil {
 		return "", err
 	}

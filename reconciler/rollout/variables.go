@@ -14,6 +14,7 @@ import (
 // variablesPath is the path below .nuon of the variables of the app.
 var variablesPath = render.Path{"app", "variables"}
 
+// addVariable adds a variable of the app, with its plain value or the sealed one.
 func (s *snapshot) addVariable(v store.ValuesOfInstallsRow) error {
 	variable := store.AppVariable{Name: v.Name, Sealed: v.Sealed, Hash: v.Hash}
 	if v.Value != nil {
@@ -72,7 +73,8 @@ func (s *snapshot) missingVariables(refs []render.Path) string {
 	return what + joinAnd(names) + verb + ": " + command
 }
 
-// sealForRunner seals a value that is sealed to the control plane's key to the key of the install's runner.
+// sealForRunner opens a value that is sealed to the control plane's key, and seals it to the key of the
+// install's runner.
 func (s *snapshot) sealForRunner(l leaf, sealed seal.Sealed) (seal.Sealed, error) {
 	name := l.path[len(variablesPath)]
 	if s.controlKey.IsZero() {

@@ -81,16 +81,16 @@ func CheckValue(value []byte) error {
 // generatedLength is the length of a generated secret, as in install stacks.
 const generatedLength = 63
 
-const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 // Generate returns a random value of letters and digits.
 func Generate() seal.Secret {
 	made := make([]byte, 0, generatedLength)
 	var random [1]byte
 	for len(made) < generatedLength {
-		_, _ = rand.Read(random[:])                  // it never fails
-		if n := int(random[0]); n < 4*len(letters) { // so that each is equally likely
-			made = append(made, letters[n%len(letters)])
+		_, _ = rand.Read(random[:])                   // it never fails
+		if n := int(random[0]); n < 4*len(alphabet) { // so that each is equally likely
+			made = append(made, alphabet[n%len(alphabet)])
 		}
 	}
 	return seal.NewSecret(made)

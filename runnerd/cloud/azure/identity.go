@@ -49,7 +49,7 @@ func Prove(ctx context.Context, audience string) (api.CloudIdentity, error) {
 	if err := CheckAudience(audience); err != nil {
 		return api.CloudIdentity{}, err
 	}
-	status, body, err := ask(ctx, metadataAddress()+tokenPath+"?api-version=2018-02-01&resource="+
+	status, body, err := getMetadata(ctx, metadataAddress()+tokenPath+"?api-version=2018-02-01&resource="+
 		url.QueryEscape(audience))
 	if err != nil {
 		return api.CloudIdentity{}, fmt.Errorf("get the identity token of this machine on Azure: %w", err)
@@ -66,7 +66,7 @@ func Prove(ctx context.Context, audience string) (api.CloudIdentity, error) {
 
 // Stack returns what the stack of this machine set in its user data.
 func Stack(ctx context.Context) (report api.StackReport, err error) {
-	status, body, err := ask(ctx, metadataAddress()+userPath+"?api-version=2021-01-01&format=text")
+	status, body, err := getMetadata(ctx, metadataAddress()+userPath+"?api-version=2021-01-01&format=text")
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("its metadata service answers %d: %.300q", status, body)
 	}
@@ -82,8 +82,8 @@ func Stack(ctx context.Context) (report api.StackReport, err error) {
 	return report, nil
 }
 
-// ask returns the answer of the metadata service.
-func ask(ctx context.Context, address string) (status int, body []byte, err error) {
+// getMetadata returns the answer of the metadata service.
+func getMetadata(ctx context.Context, address string) (status int, body []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return 0, nil, err

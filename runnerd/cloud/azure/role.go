@@ -48,7 +48,7 @@ func Open(ctx context.Context, request session.Request) (session.Issuer, error) 
 		return nil, fmt.Errorf("%.80q is not the name of a managed identity", request.Role)
 	}
 	i := &issuer{request: request, metadata: metadataAddress(), now: time.Now}
-	status, body, err := ask(ctx, i.metadata+"/metadata/instance/compute?api-version=2021-01-01&format=json")
+	status, body, err := getMetadata(ctx, i.metadata+"/metadata/instance/compute?api-version=2021-01-01&format=json")
 	var machine struct {
 		Subscription string `json:"subscriptionId"`
 		Group        string `json:"resourceGroupName"`
@@ -111,7 +111,7 @@ func (i *issuer) Issue(ctx context.Context, audience string) (session.Credential
 func (i *issuer) fetch(ctx context.Context, audience string) (made token, err error) {
 	query := url.Values{"api-version": {"2018-02-01"}, "resource": {audience}, "msi_res_id": {i.id}}
 	for try := 0; ; try++ {
-		status, body, err := ask(ctx, i.metadata+tokenPath+"?"+query.Encode())
+		status, body, err := getMetadata(ctx, i.metadata+tokenPath+"?"+query.Encode())
 		temporary := err == nil && (status == http.StatusNotFound || status == http.StatusGone ||
 			status == http.StatusTooManyRequests || status >= http.StatusInternalServerError)
 		switch {

@@ -1,6 +1,6 @@
 // Package docker builds the images of components of kind docker_build.
 //
-// A build unpacks the context, which the control plane packed without what its ignore file lists, and
+// A build unpacks the context, from which the control plane left out what its ignore file lists, and
 // has BuildKit, docker buildx or Buildah (pkg/imagebuilder) build it into a directory. The image is
 // checked and pushed like an image that was copied (runnerd/kind/image), and deployed like one.
 //
