@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -35,21 +36,21 @@ func (d chartDependency) repository() string {
 func chartDirectories(tree fs.FS, root string) ([]string, error) {
 	dirs, charts := []string{root}, []string{root}
 	for i := 0; i < len(charts); i++ {
-		if len(charts) > maxDirectories {
-			return nil, fmt.Errorf("the chart in %s depends on more than %d others", root, maxDirectories)
-		}
 		needs, err := localCharts(tree, charts[i])
 		if err != nil {
 			return nil, err
 		}
+		for _, chart := range slices.Concat(needs, innerCharts(tree, charts[i])) {
+			if !slices.Contains(charts, chart) {
+				charts = append(charts, chart)
+			}
+			if len(charts) > maxDirectories {
+				return nil, fmt.Errorf("the chart in %s depends on more than %d others", root, maxDirectories)
+			}
+		}
 		for _, dir := range needs {
 			if !slices.Contains(dirs, dir) {
 				dirs = append(dirs, dir)
-			}
-		}
-		for _, chart := range append(needs, innerCharts(tree, charts[i])...) {
-			if !slices.Contains(charts, chart) {
-				charts = append(charts, chart)
 			}
 		}
 	}
@@ -76,6 +77,7 @@ func innerCharts(tree fs.FS, dir string) []string {
 // localCharts returns the directories that one chart depends on.
 func localCharts(tree fs.FS, dir string) ([]string, error) {
 	var dirs []string
+	vendored := sync.OnceValue(func() map[string]bool { return vendoredCharts(tree, dir) })
 	for _, file := range []string{"Chart.yaml", "requirements.yaml"} {
 		name := path.Join(dir, file)
 		var chart chartFile
@@ -88,7 +90,7 @@ func localCharts(tree fs.FS, dir string) ([]string, error) {
 				dir)
 		}
 		for _, need := range chart.Dependencies {
-			chartDir, err := localChart(tree, dir, name, need)
+			chartDir, err := localChart(tree, dir, name, need, vendored)
 			if err != nil {
 				return nil, err
 			}
@@ -102,7 +104,7 @@ func localCharts(tree fs.FS, dir string) ([]string, error) {
 
 // localChart returns the directory of a dependency. It returns the empty string for a dependency
 // from a chart repository, or one below charts/.
-func localChart(tree fs.FS, dir, file string, need chartDependency) (string, error) {
+func localChart(tree fs.FS, dir, file string, need chartDependency, vendored func() map[string]bool) (string, error) {
 	target, local := strings.CutPrefix(need.repository(), "file://")
 	if !local {
 		return "", nil
@@ -113,7 +115,7 @@ func localChart(tree fs.FS, dir, file string, need chartDependency) (string, err
 	switch {
 	case inside && err == nil && info.IsDir():
 		return chartDir, nil
-	case isVendored(tree, dir, need.Name):
+	case vendored()[need.Name]:
 		return "", nil
 	case !inside:
 		return "", fmt.Errorf("%s:%d: dependency %q leads out of the repository; copy it into the repository and name it "+
@@ -128,11 +130,29 @@ func localChart(tree fs.FS, dir, file string, need chartDependency) (string, err
 		file, need.Repository.Line, need.Name, chartDir)
 }
 
-// isVendored reports whether a chart is below the charts/ of another one, as a directory or as an
-// archive.
-func isVendored(tree fs.FS, dir, name string) bool {
+// vendoredCharts returns the names that the charts below the charts/ of another one can have: those of
+// directories, and what an archive can be called before its version.
+func vendoredCharts(tree fs.FS, dir string) map[string]bool {
+	const longestName = 255 // of a file system
 	entries, err := fs.ReadDir(tree, path.Join(dir, "charts"))
-	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return e.Name() == name || strings.HasPrefix(e.Name(), name+"-") && strings.HasSuffix(e.Name(), ".tgz")
-	})
+	if err != nil {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, entry := range entries {
+		name := entry.Name()
+		if len(name) > longestName {
+			continue
+		}
+		names[name] = true
+		if !strings.HasSuffix(name, ".tgz") {
+			continue
+		}
+		for i, r := range name {
+			if r == '-' {
+				names[name[:i]] = true
+			}
+		}
+	}
+	return names
 }

@@ -206,10 +206,15 @@ func TestLinkedDirectories(t *testing.T) {
 	checkDirectories(t, got, err, []string{"k", "s"}, "")
 }
 
-// countingTree counts the links that are read.
+// countingTree counts the links and the lists of directories that are read.
 type countingTree struct {
 	fstest.MapFS
-	links int
+	links, lists int
+}
+
+func (c *countingTree) ReadDir(name string) ([]fs.DirEntry, error) {
+	c.lists++
+	return c.MapFS.ReadDir(name)
 }
 
 func (c *countingTree) ReadLink(name string) (string, error) {
@@ -231,6 +236,30 @@ func TestTooManyLinksAreNotFollowed(t *testing.T) {
 	}
 	if tree.links > maxDirectories {
 		t.Errorf("%d links are followed, and %d directories are the most", tree.links, maxDirectories)
+	}
+}
+
+// TestVendoredChartsAreListedOnce checks that a chart with many dependencies reads its charts/ only
+// once, which may have many entries, too.
+func TestVendoredChartsAreListedOnce(t *testing.T) {
+	tree := &countingTree{MapFS: treeOf(map[string]string{"a/charts/b/Chart.yaml": "", "a/charts/c-d-1.0.0-rc.1.tgz": "",
+		"a/Chart.yaml": needing("file://../gone") + strings.Repeat("- name: c-d\n  repository: file://../gone\n", 500)})}
+	got, err := chartDirectories(tree, "a")
+	checkDirectories(t, got, err, []string{"a"}, "")
+	if tree.lists > 10 {
+		t.Errorf("directories are listed %d times", tree.lists)
+	}
+	for _, name := range []string{"c", "c-d-1.0.0", "c-d-1.0.0-rc.1.tgz", "b"} {
+		tree.MapFS["a/Chart.yaml"].Data = []byte("dependencies:\n- name: " + name + "\n  repository: file://../gone\n")
+		if _, err := chartDirectories(tree, "a"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"d", "c-", "b-1", "c-d-1.0.0-rc.1", "..", `""`} {
+		tree.MapFS["a/Chart.yaml"].Data = []byte("dependencies:\n- name: " + name + "\n  repository: file://../gone\n")
+		if _, err := chartDirectories(tree, "a"); err == nil || !strings.Contains(err.Error(), "which is not there") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

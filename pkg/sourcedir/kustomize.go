@@ -41,9 +41,6 @@ func kustomizeDirectories(tree fs.FS, root string) ([]string, error) {
 	}
 	dirs, files := []string{root}, []string{}
 	for i := 0; i < len(dirs); i++ {
-		if len(dirs) > maxDirectories {
-			return nil, fmt.Errorf("the kustomization in %s is made from more than %d others", root, maxDirectories)
-		}
 		further, fileDirs, err := readKustomization(tree, dirs[i])
 		if err != nil {
 			return nil, err
@@ -51,6 +48,9 @@ func kustomizeDirectories(tree fs.FS, root string) ([]string, error) {
 		for _, dir := range further {
 			if !slices.Contains(dirs, dir) {
 				dirs = append(dirs, dir)
+			}
+			if len(dirs) > maxDirectories {
+				return nil, fmt.Errorf("the kustomization in %s is made from more than %d others", root, maxDirectories)
 			}
 		}
 		files = append(files, fileDirs...)
