@@ -128,8 +128,8 @@ func isHelper(path string) bool {
 	return strings.HasSuffix(path, "test") || strings.HasPrefix(path, "pkg/test") || path == "pkg/golden"
 }
 
-// TestRooms checks the imports of packages and of their tests between the top folders.
-func TestRooms(t *testing.T) {
+// TestTopFolders checks the imports of packages and of their tests between the top folders.
+func TestTopFolders(t *testing.T) {
 	for _, p := range list(t, "./...") {
 		from := p.path()
 		folder, _, _ := strings.Cut(from, "/")

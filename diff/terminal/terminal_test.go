@@ -152,9 +152,9 @@ func TestNothingHostileGoesOut(t *testing.T) {
 	})
 }
 
-// TestPageLaws checks that Head and ChangeAt agree, that lines equal those of the whole rendering,
+// TestPageInvariants checks that Head and ChangeAt agree, that lines equal those of the whole rendering,
 // and that turning an option on and off again restores the page.
-func TestPageLaws(t *testing.T) {
+func TestPageInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := sample.Report(t, wide)
 		width := rapid.IntRange(40, 160).Draw(t, "width")

@@ -388,7 +388,7 @@ func (m *model) checkJob(j *modelJob) {
 	}
 }
 
-func TestAnyHistoryKeepsTheLaws(t *testing.T) {
+func TestAnyHistoryKeepsTheInvariants(t *testing.T) {
 	statuses := []api.JobResultStatus{
 		api.JobResultStatusSucceeded, api.JobResultStatusFailed, api.JobResultStatusStale,
 		api.JobResultStatusCancelled, api.JobResultStatusLost,

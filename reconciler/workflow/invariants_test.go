@@ -474,7 +474,7 @@ func (w *world) others() {
 
 // More histories: go test ./reconciler/workflow -run History -rapid.checks=1000000. A
 // failing history is shrunk, and printed with the seed that reproduces it.
-func TestEveryHistoryKeepsTheLaws(t *testing.T) {
+func TestEveryHistoryKeepsTheInvariants(t *testing.T) {
 	for shard := range 4 {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()
