@@ -41,8 +41,8 @@ var connecting = map[string][]string{
 	"net":  {"Dial", "DialTimeout", "Dialer", "DialTCP"},
 }
 
-// TestConnectionsAreGuarded checks that what connects to an address which an app, a repository or a runner chose does it
-// through pkg/netguard: every other file has a reason in the list.
+// TestConnectionsAreGuarded checks that what connects to an address which an app, a repository or a runner chose does
+// it through pkg/netguard: every other file has a reason in the list.
 func TestConnectionsAreGuarded(t *testing.T) {
 	found := map[string]bool{}
 	for _, root := range []string{"pkg", "diff", "reconciler", "runnerd"} {
