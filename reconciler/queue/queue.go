@@ -1,6 +1,6 @@
 // Package queue defines the reconciler's own work: one small struct of ids for each package's
 // reconcile function. A row in River's schema is only a request to check; the work is always
-// derived from the state (design, law 2), so a job that runs twice, late or on another replica does
+// derived from the state, so a job that runs twice, late or on another replica does
 // no harm. Packages enqueue in the transaction that changed something, through store.Tx.
 package queue
 

@@ -12,35 +12,34 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 )
 
-// law is an invariant that no history may violate.
-type law string
+// invariant is a sentence that no history may violate.
+type invariant string
 
 const (
-	lawOneApply  law = "there are never two applies of one component at once"
-	lawOwnPlan   law = "nothing is applied but its own plan, approved by a person or let through by the install's rule"
-	lawSynced    law = "nothing is planned before the artifact that it is planned with was copied"
-	lawOnce      law = "a plan is never applied twice"
-	lawEnds      law = "every history ends"
-	lawNo        law = "a no is not asked about again"
-	lawOnlyNo    law = "only a person's no, or a failure that came as often as it may, is remembered"
-	lawEvidence  law = "what is said to be there is there"
-	lawOrder     law = "nothing begins before all that it needs is done"
-	lawJobs      law = "no job is left behind"
-	lawContested law = "nothing is planned of a component with a contested state but its restore"
-	lawMoves     law = "every move is in the tables"
-	lawWords     law = "everything says why"
-	lawPure      law = "looking twice says nothing new"
-	lawBefore    law = "what an action precedes is not begun unless that action ended well or a person said to go on " +
-		"without it"
-	lawAfter   law = "an action that follows something runs only after that went well"
-	lawActOnce law = "no action runs twice unless a person asks for that"
-	lawScript  law = "no action begins before an approver has approved its script for this install"
-	lawAskOnce law = "all scripts that nobody has seen are one question, which is there while an action waits for it"
-	lawRetry   law = "a retry touches nothing that is at work or went well, but what it begins again"
+	invariantOneApply  invariant = "there are never two applies of one component at once"
+	invariantOwnPlan   invariant = "nothing is applied but its own plan, approved by a person or by the install's rule"
+	invariantSynced    invariant = "nothing is planned before the artifact that it is planned with was copied"
+	invariantOnce      invariant = "a plan is never applied twice"
+	invariantEnds      invariant = "every history ends"
+	invariantNo        invariant = "what a person rejected is not requested again"
+	invariantOnlyNo    invariant = "only a person's rejection, or a failure after the last retry, is remembered"
+	invariantEvidence  invariant = "what is stored as deployed is deployed"
+	invariantOrder     invariant = "no step starts before all that it needs is done"
+	invariantJobs      invariant = "no job is left behind"
+	invariantContested invariant = "nothing is planned of a component with a contested state but its restore"
+	invariantMoves     invariant = "every transition is in the tables"
+	invariantWords     invariant = "every status has a reason"
+	invariantPure      invariant = "a second decision on the same state is empty"
+	invariantBefore    invariant = "what an action precedes starts only if that action succeeded or a person skipped it"
+	invariantAfter     invariant = "an action that follows something runs only after that succeeded"
+	invariantActOnce   invariant = "no action runs twice unless a person requests it"
+	invariantScript    invariant = "no action starts before an approver has approved its script for this install"
+	invariantAskOnce   invariant = "all unseen scripts are one request, which exists while an action waits for it"
+	invariantRetry     invariant = "a retry changes nothing that runs or succeeded, except what it restarts"
 )
 
 // broken fails the test with the violated invariant and its history.
-func (w *world) broken(l law, format string, args ...any) {
+func (w *world) broken(i invariant, format string, args ...any) {
 	for _, event := range w.history {
 		if text, is := event.(string); is {
 			w.t.Log(text)
@@ -48,7 +47,7 @@ func (w *world) broken(l law, format string, args ...any) {
 			w.t.Logf("%T%+v", event, event)
 		}
 	}
-	w.t.Fatalf("broken: %s: %s", l, fmt.Sprintf(format, args...))
+	w.t.Fatalf("broken: %s: %s", i, fmt.Sprintf(format, args...))
 }
 
 // check verifies the invariants when a command is returned.
@@ -59,44 +58,44 @@ func (w *world) check(c Command) {
 	case RequestApproval:
 		gr := w.g.groupOf(w.g.stepByID(c.Step).Component)
 		if no := w.part(gr.plan.Component).refused[gr.plan.Plan.DesiredDigest]; no != "" {
-			w.broken(lawNo, "%s is asked about again after %q", gr.plan.Component, no)
+			w.broken(invariantNo, "%s is asked about again after %q", gr.plan.Component, no)
 		}
 		w.shown[gr.plan.Plan.ID] = w.g.unseenScriptsWith(gr.plan.Component)
 	case RequestScriptApproval:
 		if len(c.Digests) == 0 || w.g.ScriptRequest != nil && !slices.ContainsFunc(c.Digests, func(d string) bool {
 			return !w.g.ScriptRequest.covers(d)
 		}) {
-			w.broken(lawAskOnce, "asked about %v while %+v waits", c.Digests, w.g.ScriptRequest)
+			w.broken(invariantAskOnce, "asked about %v while %+v waits", c.Digests, w.g.ScriptRequest)
 		}
 		for _, d := range c.Digests {
 			if w.scripts[d] != "" {
-				w.broken(lawNo, "script %s is asked about after %q", d, w.scripts[d])
+				w.broken(invariantNo, "script %s is asked about after %q", d, w.scripts[d])
 			}
 		}
 	case ApproveByInstallRule:
 		gr := w.g.groupOf(w.g.stepByID(c.Step).Component)
 		if !w.ruleLets(gr.plan.Plan) {
-			w.broken(lawOwnPlan, "the rule let %s through", gr.plan.Component)
+			w.broken(invariantOwnPlan, "the rule let %s through", gr.plan.Component)
 		}
 		w.yes[gr.plan.Plan.ID] = ByInstallRule
 	case ApproveByWorkflowRule:
 		gr := w.g.groupOf(w.g.stepByID(c.Step).Component)
 		if !w.workflowRuleLets(gr.plan.Plan, gr.plan.Destroy) || c.By != w.g.WorkflowRule.By {
-			w.broken(lawOwnPlan, "the rule of an approver let %s through", gr.plan.Component)
+			w.broken(invariantOwnPlan, "the rule of an approver let %s through", gr.plan.Component)
 		}
 		if unseen := w.g.unseenScriptsWith(gr.plan.Component); len(unseen) > 0 {
-			w.broken(lawScript, "the rule of an approver let %s through with %v", gr.plan.Component, unseen)
+			w.broken(invariantScript, "the rule of an approver let %s through with %v", gr.plan.Component, unseen)
 		}
 		w.yes[gr.plan.Plan.ID] = ByWorkflowRule
 	case ClosePlan:
 		plan := w.g.stepByID(c.Step).Plan
 		if !planTransitions.allows(plan.Status, c.To) {
-			w.broken(lawMoves, "plan %s moved from %s to %s", plan.ID, plan.Status, c.To)
+			w.broken(invariantMoves, "plan %s moved from %s to %s", plan.ID, plan.Status, c.To)
 		}
 	case Replan:
 		gr := w.g.groupOf(c.Component)
 		if gr.plan.hasOpenJob() || gr.apply.hasOpenJob() {
-			w.broken(lawJobs, "%s is begun anew while a job of it runs", c.Component)
+			w.broken(invariantJobs, "%s is begun anew while a job of it runs", c.Component)
 		}
 		if p := w.part(c.Component); c.Fresh {
 			p.failures, p.breaks = 0, 0
@@ -110,22 +109,22 @@ func (w *world) check(c Command) {
 		w.checkRenew(w.g.stepByID(c.Step))
 	case PostponeApply:
 		if plan := w.g.groupOf(w.g.stepByID(c.Step).Component).plan.Plan; plan.Status != PlanApproved {
-			w.broken(lawOnce, "the apply of plan %s, which is %s, is to start again", plan.ID, plan.Status)
+			w.broken(invariantOnce, "the apply of plan %s, which is %s, is to start again", plan.ID, plan.Status)
 		}
 	case RecordRejection:
 		w.checkRefuse(c)
 		if no := w.part(c.Component).refused[c.DesiredDigest]; no != "" && !w.own[c.DesiredDigest] {
-			w.broken(lawNo, "%q about %s is overwritten with %q", no, c.Component, c.Reason)
+			w.broken(invariantNo, "%q about %s is overwritten with %q", no, c.Component, c.Reason)
 		}
 		w.part(c.Component).refused[c.DesiredDigest], w.own[c.DesiredDigest] = "no: "+c.Reason, true
 	case FinishWorkflow:
 		for _, s := range w.g.Steps {
 			if !s.Status.Ended() || s.hasOpenJob() {
-				w.broken(lawJobs, "the workflow ended while step %s was %s", s.ID, s.Status)
+				w.broken(invariantJobs, "the workflow ended while step %s was %s", s.ID, s.Status)
 			}
 		}
 		if c.Outcome == "" {
-			w.broken(lawWords, "the workflow ended without a word")
+			w.broken(invariantWords, "the workflow ended without a word")
 		}
 	}
 }
@@ -138,26 +137,26 @@ func (w *world) checkBegin(s *Step) {
 		w.checkAct(s)
 	}
 	if s.hasOpenJob() {
-		w.broken(lawJobs, "step %s began while its last job runs", s.ID)
+		w.broken(invariantJobs, "step %s began while its last job runs", s.ID)
 	}
 	if s.Kind != StepAction && w.g.Kind != KindRestore && w.part(s.Component).disputed {
-		w.broken(lawContested, "%s of %s began", s.Kind, s.Component)
+		w.broken(invariantContested, "%s of %s began", s.Kind, s.Component)
 	}
 	if s.Kind == StepPlan && w.g.Kind != KindRestore && !w.copied[s.Component+" for "+w.wants()[s.Component].Digest] {
-		w.broken(lawSynced, "%s is planned for %s", s.Component, w.wants()[s.Component].Digest)
+		w.broken(invariantSynced, "%s is planned for %s", s.Component, w.wants()[s.Component].Digest)
 	}
 	if s.Kind != StepApply {
 		return
 	}
 	plan := w.g.groupOf(s.Component).plan.Plan
 	if plan == nil || w.yes[plan.ID] == "" || plan.Status != PlanApproved {
-		w.broken(lawOwnPlan, "apply of %s began", s.Component)
+		w.broken(invariantOwnPlan, "apply of %s began", s.Component)
 	}
 	if !w.holds(plan, s.Destroy) {
-		w.broken(lawOwnPlan, "apply of %s began, which the rule does not let through any more", s.Component)
+		w.broken(invariantOwnPlan, "apply of %s began, which the rule does not let through any more", s.Component)
 	}
 	if other := w.applying[s.Component]; other != "" {
-		w.broken(lawOneApply, "apply of %s began while plan %s is being applied", s.Component, other)
+		w.broken(invariantOneApply, "apply of %s began while plan %s is being applied", s.Component, other)
 	}
 }
 
@@ -212,7 +211,8 @@ func (w *world) checkRefuse(c RecordRejection) {
 		good = p.failures > retries || p.breaks >= maxInterruptedTries || ill
 	}
 	if !good {
-		w.broken(lawOnlyNo, "%s %s is remembered (%s) after %d failures and %d interruptions; it may be retried %d times",
+		w.broken(invariantOnlyNo,
+			"%s %s is remembered (%s) after %d failures and %d interruptions; it may be retried %d times",
 			c.Component, c.Kind, c.Reason, p.failures, p.breaks, retries)
 	}
 }
@@ -221,16 +221,16 @@ func (w *world) checkRefuse(c RecordRejection) {
 func (w *world) checkNeed(s, need *Step) {
 	switch {
 	case need.Kind == StepAction && !need.Status.Ended():
-		w.broken(lawOrder, "step %s began before action %s had ended", s.ID, need.Action)
+		w.broken(invariantOrder, "step %s began before action %s had ended", s.ID, need.Action)
 	case need.isPreAction() && need.Status != StepSucceeded && !need.SkippedByPerson:
-		w.broken(lawBefore, "step %s began though action %s is %s", s.ID, need.Action, need.Status)
+		w.broken(invariantBefore, "step %s began though action %s is %s", s.ID, need.Action, need.Status)
 	case need.isPostAction() && s.isPostAction() && need.endedBadly():
-		w.broken(lawAfter, "action %s began though %s is %s", s.Action, need.Action, need.Status)
+		w.broken(invariantAfter, "action %s began though %s is %s", s.Action, need.Action, need.Status)
 	case need.Kind == StepApply && need.Status == StepSkipped &&
 		(need.SkippedByPerson || w.planOf(need) != nil && w.planOf(need).Status != PlanEmpty):
-		w.broken(lawOrder, "step %s began though %s was left out", s.ID, need.Component)
+		w.broken(invariantOrder, "step %s began though %s was left out", s.ID, need.Component)
 	case need.Kind != StepAction && !w.g.isDone(need):
-		w.broken(lawOrder, "step %s began before step %s was done", s.ID, need.ID)
+		w.broken(invariantOrder, "step %s began before step %s was done", s.ID, need.ID)
 	}
 }
 
@@ -239,10 +239,10 @@ func (w *world) planOf(s *Step) *Plan { return w.g.groupOf(s.Component).plan.Pla
 // checkAct verifies that an action may run now.
 func (w *world) checkAct(s *Step) {
 	if w.runs[s.ID]++; w.runs[s.ID] > 1 {
-		w.broken(lawActOnce, "action %s", s.Action)
+		w.broken(invariantActOnce, "action %s", s.Action)
 	}
 	if w.scripts[w.scriptOf(s)] != approvedScript {
-		w.broken(lawScript, "action %s began with script %s, of which %q was said", s.Action, w.scriptOf(s),
+		w.broken(invariantScript, "action %s began with script %s, of which %q was said", s.Action, w.scriptOf(s),
 			w.scripts[w.scriptOf(s)])
 	}
 	gr := w.g.groupOf(s.Component)
@@ -250,15 +250,15 @@ func (w *world) checkAct(s *Step) {
 	case s.isPreAction() && gr.plan != nil && slices.Contains(gr.steps()[0].Needs, s.ID):
 		if want := w.wants()[s.Component]; gr.steps()[0].Status != StepPending || want.Current || want.WaitReason != "" ||
 			want.RejectionReason != "" {
-			w.broken(lawBefore, "action %s began though %s is not to be planned", s.Action, s.Component)
+			w.broken(invariantBefore, "action %s began though %s is not to be planned", s.Action, s.Component)
 		}
 	case s.isPreAction() && gr.plan != nil:
 		if plan := gr.plan.Plan; plan == nil || w.yes[plan.ID] == "" || plan.Status != PlanApproved ||
 			w.wants()[s.Component].Digest != plan.DesiredDigest {
-			w.broken(lawOwnPlan, "action %s began before %s was approved", s.Action, s.Component)
+			w.broken(invariantOwnPlan, "action %s began before %s was approved", s.Action, s.Component)
 		}
 	case s.isPostAction() && gr.plan != nil && gr.apply.Status != StepSucceeded && !gr.apply.EarlierApplyFailed:
-		w.broken(lawAfter, "action %s began though nothing was done to %s", s.Action, s.Component)
+		w.broken(invariantAfter, "action %s began though nothing was done to %s", s.Action, s.Component)
 	}
 }
 
@@ -266,7 +266,7 @@ func (w *world) checkAct(s *Step) {
 func (w *world) checkRenew(s *Step) {
 	if s.hasOpenJob() || !s.Status.Ended() || s.Kind == StepAction && s.Status == StepSucceeded || s.Kind == StepApply &&
 		s.Status == StepSucceeded {
-		w.broken(lawRetry, "step %s (%s), which is %s", s.ID, s.Kind, s.Status)
+		w.broken(invariantRetry, "step %s (%s), which is %s", s.ID, s.Kind, s.Status)
 	}
 	delete(w.runs, s.ID)
 	if s.Kind != StepAction {
@@ -280,23 +280,23 @@ func (w *world) checkWorld() {
 	for name, want := range w.desired() {
 		p := w.part(name)
 		if truth := map[bool]string{true: "", false: want.Digest}[want.Absent]; want.Current && p.real != truth {
-			w.broken(lawEvidence, "%s is said to be %q, and is %q", name, truth, p.real)
+			w.broken(invariantEvidence, "%s is said to be %q, and is %q", name, truth, p.real)
 		}
 	}
 	waits := slices.ContainsFunc(w.g.Steps, func(s *Step) bool { return s.Kind == StepAction && s.Status == StepWaiting })
 	if waits != (w.g.ScriptRequest != nil) {
-		w.broken(lawAskOnce, "an action waits: %t, the question is %+v", waits, w.g.ScriptRequest)
+		w.broken(invariantAskOnce, "an action waits: %t, the question is %+v", waits, w.g.ScriptRequest)
 	}
 	for _, s := range w.open() {
 		if w.g.Cancelled != nil && !s.Job.Cancelling {
-			w.broken(lawJobs, "the workflow was cancelled, and the job of step %s was not told", s.ID)
+			w.broken(invariantJobs, "the workflow was cancelled, and the job of step %s was not told", s.ID)
 		}
 	}
 	if len(w.history)%4 != 0 {
 		return
 	}
 	if again := Advance(w.reloaded()); len(again) > 0 {
-		w.broken(lawPure, "%T%+v", again[0], again[0])
+		w.broken(invariantPure, "%T%+v", again[0], again[0])
 	}
 }
 
@@ -388,13 +388,13 @@ func (w *world) personEvent(s *Step, retry bool) {
 	defer func() { w.skips = false }()
 	var no *refusal.Error
 	if err != nil && (!errors.As(err, &no) || no.Title == "") {
-		w.broken(lawWords, "retry %t of step %s: %v", retry, s.ID, err)
+		w.broken(invariantWords, "retry %t of step %s: %v", retry, s.ID, err)
 	}
 	w.log("carol asks for step %s (retry %t): %v", s.ID, retry, err)
 	for _, c := range todo {
 		if renew, is := c.(RestartStep); is && w.g.stepByID(renew.Step).SkippedByPerson && w.g.stepByID(renew.Step) != s &&
 			(s.Component == "" || w.g.stepByID(renew.Step).Component != s.Component) {
-			w.broken(lawRetry, "step %s, which a person skipped", renew.Step)
+			w.broken(invariantRetry, "step %s, which a person skipped", renew.Step)
 		}
 		w.do(c)
 	}
@@ -436,7 +436,7 @@ func (w *world) jobEvent(s *Step, outcome JobStatus) {
 func (w *world) drain() {
 	for round := 0; w.g.Status == Running; round++ {
 		if round > 500 {
-			w.broken(lawEnds, "500 rounds were not enough")
+			w.broken(invariantEnds, "500 rounds were not enough")
 		}
 		for _, s := range w.open() {
 			w.jobEvent(s, rapid.SampledFrom(outcomes).Draw(w.t, "outcome"))
@@ -489,7 +489,7 @@ func TestEveryHistoryKeepsTheInvariants(t *testing.T) {
 				w.settle()
 				w.drain()
 				if len(w.applying) > 0 {
-					w.broken(lawJobs, "the workflow ended while %v were being applied", w.applying)
+					w.broken(invariantJobs, "the workflow ended while %v were being applied", w.applying)
 				}
 			})
 		})
@@ -519,7 +519,7 @@ func TestInEveryHistoryAFailureStopsWhatNeedsItAndNothingElse(t *testing.T) {
 			w.settle()
 		}
 		if w.g.Status == Running {
-			w.broken(lawEnds, "500 rounds were not enough")
+			w.broken(invariantEnds, "500 rounds were not enough")
 		}
 		w.checkFates(bad)
 	})
@@ -529,7 +529,7 @@ func TestInEveryHistoryAFailureStopsWhatNeedsItAndNothingElse(t *testing.T) {
 func (w *world) fate(s *Step, bad string) {
 	if s.Kind == StepApply && w.applying[s.Component] == "" {
 		if !w.accept(s) {
-			w.broken(lawEnds, "an accept was refused though nothing moved")
+			w.broken(invariantEnds, "an accept was refused though nothing moved")
 		}
 		return
 	}
@@ -577,7 +577,7 @@ func (w *world) checkFates(bad map[string]string) {
 			}
 		}
 		if done[p.name] != want {
-			w.broken(lawOrder, "%s done: %t, want %t (%v)", p.name, done[p.name], want, bad)
+			w.broken(invariantOrder, "%s done: %t, want %t (%v)", p.name, done[p.name], want, bad)
 		}
 	}
 }

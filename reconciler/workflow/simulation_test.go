@@ -220,7 +220,7 @@ func (w *world) part(name string) *part {
 func (w *world) settle() {
 	for round := 0; ; round++ {
 		if round > 50 {
-			w.broken(lawEnds, "the core never comes to rest")
+			w.broken(invariantEnds, "the core never comes to rest")
 		}
 		w.g.Desired = w.wants()
 		w.loadScripts()
@@ -249,10 +249,10 @@ func (w *world) do(c Command) {
 			table = retryTransitions
 		}
 		if !table.allows(before[s.ID], s.Status) {
-			w.broken(lawMoves, "step %s moved from %s to %s", s.ID, before[s.ID], s.Status)
+			w.broken(invariantMoves, "step %s moved from %s to %s", s.ID, before[s.ID], s.Status)
 		}
 		if s.Reason == "" {
-			w.broken(lawWords, "step %s has no reason", s.ID)
+			w.broken(invariantWords, "step %s has no reason", s.ID)
 		}
 	}
 	if begun, is := c.(StartStep); is {
@@ -310,11 +310,11 @@ func (w *world) accept(s *Step) bool {
 	if plan.Status != PlanApproved || want.WaitReason != "" || want.Digest != plan.DesiredDigest ||
 		want.Absent != s.Destroy ||
 		!w.holds(plan, s.Destroy) {
-		w.broken(lawOwnPlan, "apply of %s was accepted", s.Component)
+		w.broken(invariantOwnPlan, "apply of %s was accepted", s.Component)
 	}
 	w.applied[plan.ID]++
 	if w.applied[plan.ID] > 1 {
-		w.broken(lawOnce, "plan %s is consumed again", plan.ID)
+		w.broken(invariantOnce, "plan %s is consumed again", plan.ID)
 	}
 	w.log("apply of %s accepted", s.Component)
 	plan.Status, w.applying[s.Component] = PlanConsumed, plan.ID
