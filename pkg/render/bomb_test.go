@@ -8,9 +8,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// TestBombs runs templates that use each costly function as much as the limits allow. All must end
+// TestCostlyTemplates runs templates that use each costly function as much as the limits allow. All must end
 // soon: one unit of work must cost about the same machine time in every function.
-func TestBombs(t *testing.T) {
+func TestCostlyTemplates(t *testing.T) {
 	const part = 16 // keeps the test itself short
 	const loop = "{{$l := splitList \",\" (repeat 9000 \"a,\")}}{{$t := repeat 10000 \"word \"}}{{range $l}}{{range $l}}"
 	const end = "{{end}}{{end}}{{/*.nuon*/}}"
