@@ -66,14 +66,17 @@ func child() error {
 // sit opens the screens on a terminal.
 func sit(t *testing.T, p *plane, mode, shell string) (*screentest.Seat, *exec.Cmd) {
 	t.Helper()
-	server := httptest.NewServer(p)
+	counted, rounds := screentest.Counted(p)
+	server := httptest.NewServer(counted)
 	t.Cleanup(server.Close)
 	c := exec.Command(os.Args[0])
 	if shell != "" {
 		c = exec.Command("sh", "-c", shell)
 	}
 	c.Env = append(os.Environ(), childIs+"="+mode, "NUON_URL="+server.URL, "SELF="+os.Args[0])
-	return screentest.Sit(t, c, false), c
+	s := screentest.Sit(t, c, false)
+	s.Rounds = rounds
+	return s, c
 }
 
 // TestOnATerminal walks through the screens like a user, with the review, and resizes.

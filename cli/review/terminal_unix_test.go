@@ -103,14 +103,17 @@ type seat struct {
 // that shell. In mode "hasty" the terminal does not answer queries.
 func sit(t *testing.T, p *plane, mode, shell string) *seat {
 	t.Helper()
-	server := httptest.NewServer(p)
+	counted, rounds := screentest.Counted(p)
+	server := httptest.NewServer(counted)
 	t.Cleanup(server.Close)
 	c := exec.Command(os.Args[0])
 	if shell != "" {
 		c = exec.Command("sh", "-c", shell)
 	}
 	c.Env = append(os.Environ(), childIs+"="+mode, "NUON_URL="+server.URL, "SELF="+os.Args[0])
-	return &seat{screentest.Sit(t, c, mode == "hasty"), t, c}
+	made := screentest.Sit(t, c, mode == "hasty")
+	made.Rounds = rounds
+	return &seat{made, t, c}
 }
 
 // onLight is the style of the selected plan in the light theme, and in no other.

@@ -27,6 +27,10 @@ import (
 
 // Seat is a user at a terminal.
 type Seat struct {
+	// Rounds, if set, returns how many requests the control plane of the test has answered. A wait ends
+	// when enough of them did not change the screen (rounds.go). Without it, a wait ends at testtime.Limit.
+	Rounds func() int
+
 	t       *testing.T
 	tty     *os.File // the program's side
 	screen  *os.File // the user's side
@@ -165,9 +169,13 @@ func (s *Seat) Told(want string) {
 // Wait waits until a condition holds; without describes what is missing if it never does.
 func (s *Seat) Wait(until func() bool, without string) {
 	s.t.Helper()
+	var still stillness
 	testtime.UntilNoError(s.t, "the screen", func() error {
 		if until() {
 			return nil
+		}
+		if s.Rounds != nil && still.over(len(s.Raw()), s.Rounds()) {
+			s.t.Fatalf("%s, and the screen does not change any more:\n%s", without, s.Seen())
 		}
 		if s.t.Failed() {
 			s.t.FailNow() // something that the program needs has failed, such as a fake control plane
