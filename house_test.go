@@ -85,7 +85,7 @@ var layers = map[string][][]string{
 	},
 	"runnerd": {
 		{"apiclient", "apiclient/contacttest", "audit", "cloud/session", "jobenv", "kind/terraform/modules",
-			"kind/terraform/modules/registrytest", "plainlines", "policy", "secretstore", "spool", "subprocess",
+			"kind/terraform/modules/registrytest", "plainlines", "planpolicy", "policy", "secretstore", "spool", "subprocess",
 			"timing", "values"},
 		{"cloud/aws", "cloud/azure", "cloud/gcp", "fault", "grant", "process", "runnerlog", "secretstore/aws",
 			"secretstore/rest", "subprocess/childtest", "tfbinary", "values/valuestest"},

@@ -44,6 +44,8 @@ type Report struct {
 	// Checks are the conditions of the configuration that fail or are not
 	// known yet, sorted by address.
 	Checks []Check `json:"checks,omitempty"`
+	// Policies are the results of the app's policies, the most severe first.
+	Policies []PolicyResult `json:"policies,omitempty"`
 	// Folded counts, by rule, what was left out of the lists above or is marked as folded in them.
 	Folded []Fold `json:"folded,omitempty"`
 	// Notes are sentences about the plan as a whole.
@@ -273,9 +275,15 @@ func (r *Report) Risk() Risk {
 	return highest
 }
 
-// NeedsIndividualApproval reports whether a finding, or a failed check, requires that a
-// person approves the plan individually. Such a plan is in no group, and no rule approves it.
+// NeedsIndividualApproval reports whether a finding, a failed check, or a policy that denies the
+// plan or was not evaluated requires that a person answers the plan individually. Such a plan is in
+// no group, and no rule approves it.
 func (r *Report) NeedsIndividualApproval() bool {
+	for _, p := range r.Policies {
+		if p.Result == PolicyDeny || p.Result == PolicyNotEvaluated {
+			return true
+		}
+	}
 	for _, c := range r.Checks {
 		if c.Status == CheckFail || c.Status == CheckError {
 			return true

@@ -133,6 +133,15 @@ func (r *Report) renamed(names *ownNames) *Report {
 		c := &out.Checks[i]
 		c.Address, c.Problems = names.text(c.Address), names.texts(c.Problems)
 	}
+	out.Policies = slices.Clone(r.Policies)
+	for i := range out.Policies {
+		messages := slices.Clone(out.Policies[i].Messages)
+		for j := range messages {
+			messages[j].Object, messages[j].Text = names.text(messages[j].Object), names.text(messages[j].Text)
+		}
+		slices.SortFunc(messages, comparePolicyMessages)
+		out.Policies[i].Messages = messages
+	}
 	out.Notes = names.texts(r.Notes)
 	out.Sort()
 	return &out

@@ -8,7 +8,7 @@ import (
 // This file defines the order and the titles of the lists of a report once,
 // so that all renderers agree.
 
-// Section is one list of a report in its display form: changes or checks.
+// Section is one list of a report in its display form: changes, checks or policies.
 type Section struct {
 	// Name is the list's name in JSON, for example "drift".
 	Name string
@@ -19,6 +19,8 @@ type Section struct {
 	// list omits those that are noise: see Report.Noises.
 	Changes []*Change
 	Checks  []Check
+	// Policies are the results of the app's policies.
+	Policies []PolicyResult
 	// Parts are the same changes by module, by namespace, or by hook event. A
 	// section that is not divided has one part without a title.
 	Parts []Part
@@ -26,8 +28,8 @@ type Section struct {
 	Past bool
 }
 
-// Count returns the number of changes or checks in the section.
-func (s *Section) Count() int { return len(s.Changes) + len(s.Checks) }
+// Count returns the number of changes, checks or policies in the section.
+func (s *Section) Count() int { return len(s.Changes) + len(s.Checks) + len(s.Policies) }
 
 // Headline describe what happens, or has happened, to an object of the section.
 func (s *Section) Headline(c *Change) string {
@@ -66,6 +68,7 @@ const (
 	SectionDrift    = "drift"
 	SectionDeferred = "deferred"
 	SectionChecks   = "checks"
+	SectionPolicies = "policies"
 )
 
 // sectionTitles are the headings of the lists.
@@ -77,6 +80,7 @@ var sectionTitles = map[string]string{
 	SectionDrift:    "Changed by others since the last apply",
 	SectionDeferred: "Left for a later plan",
 	SectionChecks:   "Checks that do not hold, or are not known yet",
+	SectionPolicies: "Policies",
 }
 
 // Sections returns the lists of the report that are not empty, in display order.
@@ -97,6 +101,9 @@ func (r *Report) Sections() []Section {
 	}
 	if checks := r.failedChecks(); len(checks) > 0 {
 		out = append(out, Section{Name: SectionChecks, Title: sectionTitles[SectionChecks], Checks: checks})
+	}
+	if len(r.Policies) > 0 {
+		out = append(out, Section{Name: SectionPolicies, Title: sectionTitles[SectionPolicies], Policies: r.Policies})
 	}
 	return out
 }

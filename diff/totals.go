@@ -3,6 +3,7 @@ package diff
 import (
 	"fmt"
 	"reflect"
+	"strings"
 )
 
 // Totals counts a report. A resource that is imported or moved and also
@@ -29,6 +30,10 @@ type Totals struct {
 	Failed    int `json:"failed"`
 	Security  int `json:"security"`
 	Unchanged int `json:"unchanged"`
+	// Denied, Warned and NotEvaluated count the policies with these results.
+	Denied       int `json:"denied,omitempty"`
+	Warned       int `json:"warned,omitempty"`
+	NotEvaluated int `json:"not_evaluated,omitempty"`
 }
 
 // The rule and the names that Count and the plan readers share.
@@ -67,6 +72,16 @@ func (r *Report) Count() Totals {
 			t.Failed++
 		}
 	}
+	for _, p := range r.Policies {
+		switch p.Result {
+		case PolicyDeny:
+			t.Denied++
+		case PolicyWarn:
+			t.Warned++
+		case PolicyNotEvaluated:
+			t.NotEvaluated++
+		}
+	}
 	for _, f := range r.Folded {
 		if f.Rule == FoldUnchanged && (f.What == FoldResources || f.What == FoldObjects || f.What == FoldParts) {
 			t.Unchanged += f.Count
@@ -102,12 +117,21 @@ func (t *Totals) add(c *Change) {
 	}
 }
 
+// Plus returns the sum of two counts.
+func (t Totals) Plus(other Totals) Totals {
+	sum, more := reflect.ValueOf(&t).Elem(), reflect.ValueOf(other)
+	for i := range sum.NumField() {
+		sum.Field(i).SetInt(sum.Field(i).Int() + more.Field(i).Int())
+	}
+	return t
+}
+
 // checkEqual returns an error that names the first total that differs from the counted one.
 func (t Totals) checkEqual(counted Totals) error {
 	said, is := reflect.ValueOf(t), reflect.ValueOf(counted)
 	for i := range said.NumField() {
 		if said.Field(i).Int() != is.Field(i).Int() {
-			name := said.Type().Field(i).Tag.Get("json")
+			name, _, _ := strings.Cut(said.Type().Field(i).Tag.Get("json"), ",")
 			return fmt.Errorf("say %s: %d, but its lists count %d", name, said.Field(i).Int(), is.Field(i).Int())
 		}
 	}

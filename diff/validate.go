@@ -53,6 +53,14 @@ func (r *Report) Validate() error {
 			return fmt.Errorf("report checks: %q: %w", c.Address, err)
 		}
 	}
+	if len(r.Policies) > MaxPolicies {
+		return fmt.Errorf("report has more than %d policies", MaxPolicies)
+	}
+	for i := range r.Policies {
+		if err := r.Policies[i].validate(); err != nil {
+			return fmt.Errorf("report policies: %.100q: %w", r.Policies[i].Policy, err)
+		}
+	}
 	for _, f := range r.Folded {
 		if f.Count < 0 {
 			return fmt.Errorf("report folds %d %s", f.Count, f.What)
@@ -190,5 +198,6 @@ func (r *Report) Sort() {
 		list := *l.changes
 		sort.SliceStable(list, func(i, j int) bool { return changeLess(list[i], list[j]) })
 	}
+	r.sortPolicies()
 	sort.SliceStable(r.Checks, func(i, j int) bool { return r.Checks[i].Address < r.Checks[j].Address })
 }

@@ -43,6 +43,13 @@ func (r *Report) Tallies() []Tally {
 	for _, words := range t.otherTallies() {
 		out = append(out, Tally{Text: words})
 	}
+	if t.Denied > 0 {
+		out = append(out, Tally{Text: Plural(t.Denied, "policy denies", "policies deny"), Destructive: true})
+	}
+	for _, words := range tallyTexts([]nounCount{{t.NotEvaluated, "policy not evaluated", "policies not evaluated"},
+		{t.Warned, "policy warns", "policies warn"}}) {
+		out = append(out, Tally{Text: words})
+	}
 	if t.Security > 0 {
 		out = append(out, Tally{Text: Plural(t.Security, "security change", "security changes"), Security: true})
 	}

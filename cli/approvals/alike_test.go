@@ -219,10 +219,10 @@ func TestSomeOfMany(t *testing.T) {
 func TestList(t *testing.T) {
 	out, remarks, err := fleet(t, diff.Update).onTerminal(120).run(t, "table", "approvals", "list")
 	want := "" +
-		"ID     PLAN        APP    INSTALL                 CHANGES  STATUS   REASON\n" +
-		"apr_1  deploy web  hello  3: acme, globex, hooli  ~1       waiting  build 2 is new\n" +
-		"apr_4  deploy web  hello  wayne                   ~2       waiting  build 2 is new\n" +
-		"apr_5  deploy db   hello  acme                    ~1       waiting  build 2 is new\n"
+		"ID     PLAN        APP    INSTALL                 CHANGES  STATUS   ASSIGNEE  REASON\n" +
+		"apr_1  deploy web  hello  3: acme, globex, hooli  ~1       waiting  -         build 2 is new\n" +
+		"apr_4  deploy web  hello  wayne                   ~2       waiting  -         build 2 is new\n" +
+		"apr_5  deploy db   hello  acme                    ~1       waiting  -         build 2 is new\n"
 	if err != nil || out != want || remarks != "5 plans in 3 rows; list every plan with --each\n" {
 		t.Errorf("printed\n%s%q, %v", out, remarks, err)
 	}
@@ -236,7 +236,7 @@ func TestList(t *testing.T) {
 	}
 	p := fleet(t, diff.Update)
 	out, _, err = p.run(t, "table", "approvals", "list", "--group", "sha256:alike", "--install", "globex")
-	if err != nil || out != "apr_2\tdeploy web\thello\tglobex\t~1\twaiting\tbuild 2 is new\n" {
+	if err != nil || out != "apr_2\tdeploy web\thello\tglobex\t~1\twaiting\t-\tbuild 2 is new\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
 	if p.read > 0 {
@@ -245,7 +245,7 @@ func TestList(t *testing.T) {
 	p.approvals[0].Status, p.approvals[0].Response = api.ApprovalStatusRejected, api.GivenResponse{Actor: "ann",
 		Reason: "not\x1b[2J today"}
 	if out, _, err = p.run(t, "table", "approvals", "list", "--limit", "1"); err != nil ||
-		out != "apr_1\tdeploy web\thello\tacme\t~1\trejected\tby ann: not [2J today\n" {
+		out != "apr_1\tdeploy web\thello\tacme\t~1\trejected\t-\tby ann: not [2J today\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
 	if _, _, err = p.run(t, "table", "approvals", "list", "--status", "odd"); exitcode.CodeOf(err) != exitcode.Usage {

@@ -28,8 +28,8 @@ import (
 
 // NewReview returns the command `nuon review`.
 func NewReview(e *cmdenv.Env) *cobra.Command {
-	var print, each bool
-	install := ""
+	var print, each, rules bool
+	install, whose := "", ""
 	c := &cobra.Command{
 		Use:   "review [INSTALL|INSTALL/COMPONENT|APPROVAL]…",
 		Short: "Review waiting plans, scripts and settings, and approve or reject them",
@@ -47,13 +47,16 @@ any status.`,
 				args = append(args, install)
 			}
 			spoiled := e.Debug && e.Console.ErrIsTerminal // the output of --debug would overwrite the screen
-			if print || each || spoiled || e.Console.Output != "table" || !screen.Available(e.Console) {
-				return printAll(ctx, e.Console, client, args, each)
+			if print || each || rules || spoiled || e.Console.Output != "table" || !screen.Available(e.Console) {
+				return printAll(ctx, e.Console, client, args, printOptions{each, rules, whose})
 			}
-			return onScreen(ctx, e.Console, client, args)
+			return onScreen(ctx, e.Console, client, args, whose)
 		}),
 	}
 	c.Flags().StringVar(&install, "install", "", "only this install; same as the argument INSTALL")
+	c.Flags().StringVar(&whose, "assignee", "", assigneeUsage)
+	complete.FlagWords(c, "assignee", review.Me, nobody)
+	c.Flags().BoolVar(&rules, "rules", false, "also print the rules behind each plan, with their text and source")
 	c.Flags().BoolVar(&print, "print", false, "print the plans instead of opening the screen")
 	c.Flags().BoolVar(&each, "each", false, "print every plan, including those that are alike")
 	complete.Flag(e, c, "install", complete.Installs)
@@ -61,7 +64,8 @@ any status.`,
 }
 
 // onScreen opens the review screen. It prints the named approvals instead if none of them waits.
-func onScreen(ctx context.Context, c *console.Console, client *apiclient.Client, args []string) error {
+func onScreen(ctx context.Context, c *console.Console, client *apiclient.Client, args []string,
+	whose string) error {
 	if len(args) > 0 {
 		found, err := chosen(ctx, client, args, true)
 		if err != nil {
@@ -69,10 +73,12 @@ func onScreen(ctx context.Context, c *console.Console, client *apiclient.Client,
 		}
 		if len(found) > 0 && !slices.ContainsFunc(found,
 			func(a api.Approval) bool { return a.Status == api.ApprovalStatusWaiting }) {
-			return printAll(ctx, c, client, args, false)
+			return printAll(ctx, c, client, args, printOptions{})
 		}
 	}
-	given, err := review.Open(ctx, c, client, func(a api.Approval) bool { return len(args) == 0 || Named(a, args...) })
+	given, err := review.Open(ctx, c, client, func(a api.Approval) bool {
+		return (len(args) == 0 || Named(a, args...)) && (whose == "" || review.HasAssignee(a, whose))
+	})
 	return errors.Join(PrintGiven(c, given), err) // the answers before an error are recorded
 }
 
@@ -84,18 +90,29 @@ func PrintGiven(c *console.Console, given review.Answers) error {
 	return printAnswers(c.Out, grouped(c, given.Approvals))
 }
 
+// printOptions are the flags of `nuon review --print`.
+type printOptions struct {
+	each  bool   // every plan, including those that are alike
+	rules bool   // with the rules behind each plan
+	whose string // only plans with this assignee
+}
+
 // printAll prints the plans one after the other. On a terminal it prints plans of a group once.
-func printAll(ctx context.Context, c *console.Console, client *apiclient.Client, args []string, each bool) error {
-	once := !each && c.Output == "table" && c.OutIsTerminal
+func printAll(ctx context.Context, c *console.Console, client *apiclient.Client, args []string,
+	o printOptions) error {
+	once := !o.each && c.Output == "table" && c.OutIsTerminal
 	found, err := chosen(ctx, client, args, once || c.Output == "name")
 	if err != nil {
 		return err
+	}
+	if o.whose != "" {
+		found = slices.DeleteFunc(found, func(a api.Approval) bool { return !review.HasAssignee(a, o.whose) })
 	}
 	if c.Output == "name" {
 		return c.List(found, nil, ids(found))
 	}
 	if once {
-		return printOnce(ctx, c, client, found, args)
+		return printOnce(ctx, c, client, found, args, o)
 	}
 	for i, a := range found {
 		if found[i], err = whole(ctx, client, a); err != nil {
@@ -106,13 +123,13 @@ func printAll(ctx context.Context, c *console.Console, client *apiclient.Client,
 		if len(found) == 0 {
 			return nothing(ctx, w, c, client, args)
 		}
-		return show(w, c, ungrouped(found))
+		return show(w, c, ungrouped(found), o)
 	})
 }
 
 // printOnce prints plans, and fetches and prints those of a group once.
 func printOnce(ctx context.Context, c *console.Console, client *apiclient.Client, found []api.Approval,
-	args []string) error {
+	args []string, o printOptions) error {
 	if len(found) == 0 {
 		return nothing(ctx, c.Out, c, client, args)
 	}
@@ -123,7 +140,7 @@ func printOnce(ctx context.Context, c *console.Console, client *apiclient.Client
 			return err
 		}
 	}
-	return show(c.Out, c, groups)
+	return show(c.Out, c, groups, o)
 }
 
 // whole returns an approval with its report, and fetches it if necessary.
@@ -287,12 +304,12 @@ func grouped(c *console.Console, all []api.Approval) [][]api.Approval {
 	return ungrouped(all)
 }
 
-func show(w io.Writer, c *console.Console, groups [][]api.Approval) error {
+func show(w io.Writer, c *console.Console, groups [][]api.Approval, o printOptions) error {
 	for i, alike := range groups {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if err := showOne(w, c, alike); err != nil {
+		if err := showOne(w, c, alike, o); err != nil {
 			return err
 		}
 	}
@@ -300,7 +317,7 @@ func show(w io.Writer, c *console.Console, groups [][]api.Approval) error {
 }
 
 // showOne prints the first plan for a group of plans that are alike.
-func showOne(w io.Writer, c *console.Console, alike []api.Approval) error {
+func showOne(w io.Writer, c *console.Console, alike []api.Approval, o printOptions) error {
 	a := alike[0]
 	report, err := review.ReportOf(a)
 	id := a.ID
@@ -321,6 +338,9 @@ func showOne(w io.Writer, c *console.Console, alike []api.Approval) error {
 	if scripts := review.Scripts(a); scripts != "" {
 		fmt.Fprintln(w, c.Wrap("approves "+console.Line(scripts)+" for "+review.Place(alike), 0))
 	}
+	if who := assignee(alike); who != "" {
+		fmt.Fprintln(w, "assigned to "+console.Line(who))
+	}
 	if a.Because != "" {
 		fmt.Fprintln(w, c.Wrap("because "+console.Line(a.Because), 0))
 	}
@@ -336,6 +356,12 @@ func showOne(w io.Writer, c *console.Console, alike []api.Approval) error {
 		return err
 	}
 	fmt.Fprintln(w)
+	if o.rules {
+		for _, l := range review.RuleLines(a, report) {
+			fmt.Fprintln(w, strings.TrimRight(c.Wrap(l.Indent+l.Text, len(l.Indent)+2), " "))
+		}
+		fmt.Fprintln(w)
+	}
 	if a.Status != api.ApprovalStatusWaiting {
 		_, err := fmt.Fprintf(w, "%s: %s\n", a.Status, console.Line(review.Verdict(a)))
 		return err

@@ -89,6 +89,7 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	mux.HandleFunc("POST /v1/approvals/{id}/response", p.respond)
+	mux.HandleFunc("PUT /v1/approvals/{id}/assignee", p.assign)
 	mux.HandleFunc("GET /v1/workflows", func(w http.ResponseWriter, r *http.Request) {
 		running := slices.DeleteFunc(slices.Clone(p.workflows), func(w api.Workflow) bool {
 			return w.Install != r.URL.Query().Get("install")

@@ -21,8 +21,8 @@ import (
 // New returns the command `nuon approvals` with its subcommands.
 func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "approvals",
-		Short: "List approvals of plans, scripts and settings"}
-	c.AddCommand(newList(e))
+		Short: "List and assign approvals of plans, scripts and settings"}
+	c.AddCommand(newList(e), newAssign(e))
 	return c
 }
 
@@ -34,7 +34,7 @@ func newList(e *cmdenv.Env) *cobra.Command {
 	p := api.ListApprovalsParams{Brief: true}
 	status := ""
 	l := &listing.List[api.Approval]{
-		Header: []string{"ID", "PLAN", "APP", "INSTALL", "CHANGES", "STATUS", "REASON"},
+		Header: []string{"ID", "PLAN", "APP", "INSTALL", "CHANGES", "STATUS", "ASSIGNEE", "REASON"},
 		Row:    func(a api.Approval) []string { return cells([]api.Approval{a}) },
 		Page: func(ctx context.Context, client *apiclient.Client, at listing.Page) ([]api.Approval, string, error) {
 			p.Cursor, p.Limit, p.Status = at.Cursor, at.Limit, api.ListApprovalsParamsStatus(status)
@@ -66,6 +66,8 @@ each. In a pipe, and with -o json, yaml or name, every plan has a row.`,
 	c.Flags().BoolVar(&each, "each", false, "list every plan, including those that are alike")
 	c.Flags().StringVar(&p.Install, "install", "", "only this install")
 	c.Flags().StringVar(&p.Group, "group", "", "only plans of this group (group in -o json)")
+	c.Flags().StringVar(&p.Assignee, "assignee", "", assigneeUsage)
+	complete.FlagWords(c, "assignee", review.Me, nobody)
 	c.Flags().StringVar(&status, "status", "",
 		"only these statuses: "+strings.Join(api.ApprovalStatuses, ", ")+" (default: waiting)")
 	complete.Flag(e, c, "install", complete.Installs)
@@ -96,11 +98,14 @@ func cells(alike []api.Approval) []string {
 		why = review.Verdict(a)
 	}
 	changes := totals(a).Brief()
+	if totals(a).Denied > 0 {
+		changes = strings.TrimSuffix("denied, "+changes, ", ")
+	}
 	if scripts := review.Scripts(a); scripts != "" && a.Kind == api.ApprovalKindPlan {
 		changes = strings.TrimPrefix(changes+", "+scripts, ", ")
 	} else if scripts != "" {
 		changes = scripts
 	}
 	return []string{a.ID, review.Verb(a) + " " + review.Subject(a), a.App, at, cmp.Or(changes, "-"),
-		string(a.Status), why}
+		string(a.Status), cmp.Or(assignee(alike), "-"), why}
 }

@@ -39,7 +39,7 @@ func Script(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, approv
 		c.Messagef("%s needs approval: %s", console.Line(review.Scripts(t)), read)
 		return nil
 	}
-	if err := showOne(c.Err, c, []api.Approval{t}); err != nil {
+	if err := showOne(c.Err, c, []api.Approval{t}, printOptions{}); err != nil {
 		return err // the report is inconsistent, so nobody may approve it
 	}
 	if err := c.Confirm(ctx, "this approves "+review.Scripts(t)+" for "+review.Place([]api.Approval{t}),

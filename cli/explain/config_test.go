@@ -118,7 +118,7 @@ func TestConfigKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"policies  policies.toml\n\n  Checks that plans and manifests must pass.\n  No effect yet: ",
+		"policies  policies.toml\n\n  Checks that plans and manifests must pass.\n\n",
 		"policy.contents\ttext\tyes\tA ClusterPolicy of Kyverno", "\n    [[policy]]\n    type     = \"sandbox\"\n",
 		"\nKeys with this name:\n\npermissions.provision_role.policies (and 5 more)\tarray of tables\t",
 	} {

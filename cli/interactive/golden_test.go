@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/nuon-toolkit/nuon/cli/screen"
+	"github.com/nuon-toolkit/nuon/cli/screen/screentest"
 	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
 
@@ -47,13 +48,13 @@ var scenes = map[string]func(s *stage){
 	"command":   func(s *stage) { s.press("!") },
 }
 
-// TestFrames compares each screen with its golden frames: in the colors of both themes at 80×24,
-// and without color at the other sizes. `go test ./cli/interactive -update` rewrites the frames.
+// TestFrames compares each screen with its golden frames: in the colors of both themes at each size. The
+// home screen has frames without color, too. `go test ./cli/interactive -args -update` rewrites the frames.
 func TestFrames(t *testing.T) {
 	for scene, show := range scenes {
 		for theme, colors := range themes {
-			for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
-				if theme == "plain" == (size[0] == 80) && scene != "home" {
+			for _, size := range screentest.Sizes {
+				if theme == "plain" && scene != "home" {
 					continue
 				}
 				name := fmt.Sprintf("%s.%dx%d.%s", scene, size[0], size[1], theme)

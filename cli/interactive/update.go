@@ -56,6 +56,9 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.prepared(msg)
 	case review.Left:
 		m.closeReview()
+		if msg.Line != "" {
+			return m.open(msg.Line)
+		}
 		if msg.Palette {
 			m.mode, m.typed = going, screen.Entry{}
 			m.typed.Set(msg.Typed)

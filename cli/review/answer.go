@@ -37,6 +37,8 @@ func (m *model) refusal(answer api.ResponseAnswer) string {
 		return "the plan has just appeared; read it first"
 	case m.now.Sub(at.since()) < justNow:
 		return "the group has just changed; check its installs"
+	case answer == api.ResponseAnswerApprove && r.report != nil && r.report.Denied():
+		return "a policy denies this plan, so it can only be rejected; press e for the rules"
 	case r.flaw != nil && answer == api.ResponseAnswerApprove:
 		return "the report is inconsistent, so the plan can only be rejected"
 	case !m.live():
@@ -54,7 +56,7 @@ func name(a api.Approval) string {
 // binds to: for a single plan the digest that was shown; for a group each waiting
 // plan with its current digest, even though only one report of the group was shown.
 func (m *model) cover() {
-	m.covered, m.missed = nil, nil
+	m.covered, m.missed, m.many = nil, nil, false
 	at := m.queue.current()
 	if !at.several() {
 		m.covered = []queuedAnswer{{to: at.item, digest: at.item.shown}}
@@ -74,7 +76,9 @@ func (m *model) prune() {
 	}
 	m.covered = slices.DeleteFunc(m.covered, func(l queuedAnswer) bool {
 		gone := !l.holds()
-		if gone {
+		if gone && m.many {
+			m.missed = append(m.missed, name(l.to.approval))
+		} else if gone {
 			m.missed = append(m.missed, l.to.approval.Install)
 		}
 		return gone
@@ -86,6 +90,9 @@ func (m *model) prune() {
 
 // approve answers one plan. For a grave plan and for several plans it opens a confirmation first.
 func (m *model) approve() tea.Cmd {
+	if len(m.queue.marked()) > 0 {
+		return m.approveMarked()
+	}
 	if no := m.refusal(api.ResponseAnswerApprove); no != "" {
 		m.say(m.theme.Warn, no)
 		return nil
@@ -100,6 +107,10 @@ func (m *model) approve() tea.Cmd {
 
 // reject opens the prompt for the reason.
 func (m *model) reject() {
+	if len(m.queue.marked()) > 0 {
+		m.rejectMarked()
+		return
+	}
 	if no := m.refusal(api.ResponseAnswerReject); no != "" {
 		m.say(m.theme.Warn, no)
 		return
@@ -112,7 +123,10 @@ func (m *model) reject() {
 // the number of plans, so that nobody approves more or fewer plans than intended.
 func (m *model) word() string {
 	at := m.queue.current()
-	if at.none() {
+	switch {
+	case m.many:
+		return ConfirmationText("", len(m.covered), false)
+	case at.none():
 		return ""
 	}
 	return ConfirmationText(Subject(at.lead().approval), len(m.covered), at.grave())
@@ -121,16 +135,23 @@ func (m *model) word() string {
 // send queues the answer for the covered plans, bound to the digests that cover recorded.
 func (m *model) send(answer api.ResponseAnswer, reason string) tea.Cmd {
 	m.mode = reviewing
-	if no := m.refusal(answer); no != "" {
+	no := ""
+	switch {
+	case m.many && !m.live():
+		no = "control plane unreachable: cannot check that the plans are still waiting"
+	case !m.many:
+		no = m.refusal(answer)
+	}
+	if no != "" {
 		m.say(m.theme.Warn, no)
 		return nil
 	}
-	b := &batch{answer: answer, reason: reason, lead: m.covered[0].to.approval, all: len(m.covered)}
+	b := &batch{answer: answer, reason: reason, lead: m.covered[0].to.approval, all: len(m.covered), many: m.many}
 	for _, l := range m.covered {
-		l.batch, l.to.queued = b, true
+		l.batch, l.to.queued, l.to.mark = b, true, ""
 		m.outbox = append(m.outbox, l)
 	}
-	m.covered = nil
+	m.covered, m.many = nil, false
 	return m.post()
 }
 
@@ -173,7 +194,7 @@ func (m *model) typedIn(text string) tea.Cmd {
 		}
 		m.typed = entry{}
 	case confirming:
-		if at.none() || text != m.word() {
+		if at.none() && !m.many || text != m.word() {
 			m.typed = entry{}
 			return nil
 		}

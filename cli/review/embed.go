@@ -35,6 +35,7 @@ func Prepare(ctx context.Context, client *apiclient.Client, wanted func(api.Appr
 type Left struct {
 	Palette bool   // the user goes to another screen
 	Typed   string // the start of the line that names it
+	Line    string // the line of a screen that opens at once
 }
 
 // Show starts the review in a theme and size.
@@ -65,6 +66,38 @@ func (s *Screen) Close() (Answers, error) {
 // goTo leaves the screen for another one, whose line starts with what was typed.
 func (m *model) goTo(typed string) tea.Cmd {
 	return m.left(func() tea.Msg { return Left{Palette: true, Typed: typed} })
+}
+
+// approveAndFollow approves the selected plan and then leaves for the screen of its workflow, which
+// shows the apply live.
+func (m *model) approveAndFollow() tea.Cmd {
+	at := m.queue.current()
+	switch {
+	case !m.part:
+		m.say(m.theme.Warn, "only in `nuon`; here: approve, then nuon workflows watch WORKFLOW")
+		return nil
+	case len(m.queue.marked()) > 0 || at.several():
+		m.say(m.theme.Warn, "select one plan to follow its workflow")
+		return nil
+	}
+	cmd := m.approve()
+	if m.mode == confirming || at.answering() {
+		m.following = at.id()
+	}
+	return cmd
+}
+
+// follow leaves for the workflow of an approved plan, if the user wants to follow it.
+func (m *model) follow(a answered) tea.Cmd {
+	if m.following == "" || m.following != a.id {
+		return nil
+	}
+	m.following = ""
+	if a.err != nil || a.approval.Workflow == "" || a.approval.Status != api.ApprovalStatusApproved {
+		return nil
+	}
+	line := "workflow " + a.approval.Workflow
+	return m.left(func() tea.Msg { return Left{Line: line} })
 }
 
 // left returns a command that leaves the screen, unless an answer is being sent.

@@ -11,12 +11,17 @@ import (
 type filter []string
 
 // shows reports whether a plan contains all words: in the names of its app, install and component, or
-// in its reason, its scripts and what it does.
+// in its reason, its scripts and what it does. A word such as @bob, @me or @none is about its assignee.
 func (f filter) shows(i *item) bool {
 	a := i.approval
 	text := strings.ToLower(strings.Join([]string{a.App + "/" + a.Install + "/" + Subject(a), Verb(a), a.Because,
 		Scripts(a), a.ID}, " "))
-	return !slices.ContainsFunc(f, func(word string) bool { return !strings.Contains(text, word) })
+	return !slices.ContainsFunc(f, func(word string) bool {
+		if strings.HasPrefix(word, assigneePrefix) {
+			return !hasAssignee(a, word)
+		}
+		return !strings.Contains(text, word)
+	})
 }
 
 // rows returns the rows that the filter shows, and the selected one: a poll must not select another

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/nuon-toolkit/nuon/cli/screen"
+	"github.com/nuon-toolkit/nuon/cli/screen/screentest"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/golden"
@@ -39,7 +40,10 @@ func (n *notes) open(id string, several bool) tea.Cmd {
 }
 func (n *notes) workflow(id, install string) tea.Cmd { return n.note("workflow %s of %s", id, install) }
 func (n *notes) ruleOn(w api.Workflow) tea.Cmd       { return n.note("approve all of %s", w.ID) }
-func (n *notes) explain(plan string) tea.Cmd         { return n.note("explain %s", plan) }
+func (n *notes) assign(id string, to api.Assignment) tea.Cmd {
+	return n.note("assign %s to %q instead of %q", id, to.Assignee, *to.Expected)
+}
+func (n *notes) explain(plan string) tea.Cmd { return n.note("explain %s", plan) }
 func (n *notes) respond(id string, r api.Response) tea.Cmd {
 	return n.note("%s %s %s %s", r.Answer, id, r.ContentDigest, r.Reason)
 }
@@ -255,11 +259,67 @@ var scenes = map[string]func(*theme, int, int) *stage{
 		s.press("s")
 		return s
 	},
+	"policies": func(t *theme, w, h int) *stage { return newStage(t, w, h, judged()...) },
+	"rules": func(t *theme, w, h int) *stage {
+		s := newStage(t, w, h, judged()...)
+		s.press("e")
+		return s
+	},
+	"selected": func(t *theme, w, h int) *stage {
+		s := newStage(t, w, h, several()...)
+		s.selectAll(several())
+		return s
+	},
+	"selected-confirm": func(t *theme, w, h int) *stage {
+		s := newStage(t, w, h, several()...)
+		s.selectAll(several())
+		s.press("a")
+		return s
+	},
+	"assigned": func(t *theme, w, h int) *stage {
+		all := several()
+		all[0].Assignee, all[0].Yours = "vera", true
+		all[2].Assignee = "bob"
+		return newStage(t, w, h, all...)
+	},
 	"empty": func(t *theme, w, h int) *stage {
 		s := newStage(t, w, h)
 		s.send(listed{busy: []string{"hello/acme: working on web"}})
 		return s
 	},
+}
+
+// selectAll marks all plans of the queue, and delivers the reports that the screen requests.
+func (s *stage) selectAll(all []api.Approval) {
+	s.press("*")
+	for _, a := range all {
+		s.send(openedOf(a))
+	}
+	s.pass(time.Second)
+}
+
+// judged returns plans with results of policies and findings of rules: one is denied.
+func judged() []api.Approval {
+	denied := mildReport(1)
+	denied.Changes[0].AddFindings(diff.Finding{Rule: "role-binding", Risk: diff.RiskInPlace, Security: true,
+		Source:  "https://kubernetes.io/docs/concepts/security/rbac-good-practices/",
+		Message: "binds cluster-admin to a group"})
+	denied.SetPolicies([]diff.PolicyResult{
+		diff.NewPolicyResult("no-public-endpoint", []diff.PolicyMessage{
+			{Status: diff.PolicyDeny, Text: "the endpoint of web is open to 0.0.0.0/0\x1b[2J"}}),
+		diff.NewPolicyResult("labels", []diff.PolicyMessage{
+			{Status: diff.PolicyWarn, Text: "no owner", Object: "Deployment web"},
+			{Status: diff.PolicyWarn, Text: "no team", Object: "Deployment web"}}),
+		diff.NewPolicyResult("quota", []diff.PolicyMessage{
+			{Status: diff.PolicyNotEvaluated, Text: "only Kyverno in the cluster evaluates this policy"}}),
+		diff.NewPolicyResult("encrypt-at-rest", nil),
+	})
+	warned := mildReport(2)
+	warned.SetPolicies([]diff.PolicyResult{diff.NewPolicyResult("labels",
+		[]diff.PolicyMessage{{Status: diff.PolicyWarn, Text: "no owner"}})})
+	a := approvalOf("apr_1", "hello", "acme", "web", denied)
+	a.IndividualApproval = true
+	return []api.Approval{a, approvalOf("apr_2", "hello", "globex", "web", warned)}
 }
 
 // grave opens the plan that destroys something.
@@ -277,15 +337,15 @@ var themes = map[string]*theme{
 	"plain": screen.NewTheme(false, false, screen.Unknown),
 }
 
-// TestFrames compares every scene with its golden frame in both sizes: without color
-// always, and in the colors of both themes for the scenes where they matter. `go test
-// ./cli/review -update` rewrites the frames.
+// TestFrames compares every scene with its golden frames: without color at each size, and for the
+// scenes where they matter in the colors of both themes. `go test ./cli/review -args -update` rewrites
+// the frames.
 func TestFrames(t *testing.T) {
 	for scene, show := range scenes {
-		for _, size := range [][2]int{{80, 24}, {140, 45}} {
+		for _, size := range screentest.Sizes {
 			for theme, colors := range themes {
-				if theme != "plain" &&
-					!slices.Contains([]string{"grave", "confirm", "stale", "group", "group-left"}, scene) {
+				if theme != "plain" && !slices.Contains(
+					[]string{"queue", "grave", "confirm", "stale", "group", "policies", "selected"}, scene) {
 					continue
 				}
 				name := fmt.Sprintf("%s.%dx%d.%s", scene, size[0], size[1], theme)

@@ -13,7 +13,9 @@ type keyMap struct {
 	nextChange, prevChange, fold, foldAll       key.Binding
 	down, up, pageDown, pageUp, top, bottom     key.Binding
 	nextPlan, prevPlan, focus, open, members    key.Binding
-	side, filter                                key.Binding
+	side, filter, rules                         key.Binding
+	approveFollow                               key.Binding
+	mark, markAll, take, untake, whose          key.Binding
 	search, nextMatch, prevMatch                key.Binding
 	help, back, suspend, quit, interrupt, erase key.Binding
 	palette                                     key.Binding // only as a part of a larger program
@@ -29,23 +31,30 @@ func newKeys() keyMap {
 		pageDown: screen.Bind("space f", "a page down", " ", "f", "pgdown", "ctrl+f"),
 		pageUp:   screen.Bind("b", "a page up", "b", "pgup", "ctrl+b"),
 		top:      screen.Bind("g", "to the top", "g", "home"), bottom: screen.Bind("G", "to the end", "G", "end"),
-		nextPlan:  screen.Bind("J", "next plan", "J", "shift+down"),
-		prevPlan:  screen.Bind("K", "previous plan", "K", "shift+up"),
-		focus:     screen.Bind("tab", "queue or diff", "tab", "shift+tab"),
-		open:      screen.Bind("enter", "open; next if ended", "enter"),
-		members:   screen.Bind("m", "plans of the group", "m"),
-		side:      screen.Bind("s", "side by side", "s"),
-		search:    screen.Bind("/", "search", "/"),
-		filter:    screen.Bind("/", "filter", "/"),
-		nextMatch: screen.Bind("ctrl+n", "next match", "ctrl+n"),
-		prevMatch: screen.Bind("ctrl+p", "previous match", "ctrl+p"),
-		help:      screen.Bind("?", "help", "?"),
-		back:      screen.Bind("esc", "back", "esc"),
-		suspend:   screen.Bind("ctrl+z", "suspend to the shell", "ctrl+z"),
-		quit:      screen.Bind("q", "quit", "q"),
-		interrupt: screen.Bind("ctrl+c", "quit immediately", "ctrl+c"),
-		erase:     screen.Bind("ctrl+l", "redraw", "ctrl+l"),
-		palette:   key.NewBinding(key.WithDisabled()),
+		nextPlan:      screen.Bind("J", "next plan", "J", "shift+down"),
+		prevPlan:      screen.Bind("K", "previous plan", "K", "shift+up"),
+		focus:         screen.Bind("tab", "queue or diff", "tab", "shift+tab"),
+		open:          screen.Bind("enter", "open; next if ended", "enter"),
+		members:       screen.Bind("m", "plans of the group", "m"),
+		side:          screen.Bind("s", "side by side", "s"),
+		search:        screen.Bind("/", "search", "/"),
+		filter:        screen.Bind("/", "filter", "/"),
+		approveFollow: screen.Bind("F", "approve and follow", "F"),
+		rules:         screen.Bind("e", "rules", "e"),
+		mark:          screen.Bind("space", "select, in the queue", " "),
+		markAll:       screen.Bind("*", "select all shown, or none", "*"),
+		take:          screen.Bind("i", "assign to me", "i"),
+		untake:        screen.Bind("u", "assign to nobody", "u"),
+		whose:         screen.Bind("t", "team's, mine or nobody's", "t"),
+		nextMatch:     screen.Bind("ctrl+n", "next match", "ctrl+n"),
+		prevMatch:     screen.Bind("ctrl+p", "previous match", "ctrl+p"),
+		help:          screen.Bind("?", "help", "?"),
+		back:          screen.Bind("esc", "back", "esc"),
+		suspend:       screen.Bind("ctrl+z", "suspend to the shell", "ctrl+z"),
+		quit:          screen.Bind("q", "quit", "q"),
+		interrupt:     screen.Bind("ctrl+c", "quit immediately", "ctrl+c"),
+		erase:         screen.Bind("ctrl+l", "redraw", "ctrl+l"),
+		palette:       key.NewBinding(key.WithDisabled()),
 	}
 }
 
@@ -55,11 +64,12 @@ func (k keyMap) groups() []screen.KeyGroup {
 		program = append([]key.Binding{k.palette}, program...)
 	}
 	return []screen.KeyGroup{
-		{Title: "Answer", Keys: []key.Binding{k.approve, k.approveWhole, k.reject, k.why}},
+		{Title: "Answer", Keys: []key.Binding{k.approve, k.approveFollow, k.approveWhole, k.reject, k.why, k.rules}},
 		{Title: "The diff", Keys: []key.Binding{
 			k.nextChange, k.prevChange, k.fold, k.foldAll, k.side, k.search, k.nextMatch, k.prevMatch}},
 		{Title: "Move", Keys: []key.Binding{k.down, k.up, k.pageDown, k.pageUp, k.top, k.bottom}},
-		{Title: "The queue", Keys: []key.Binding{k.nextPlan, k.prevPlan, k.members, k.filter, k.focus, k.open}},
+		{Title: "The queue", Keys: []key.Binding{k.nextPlan, k.prevPlan, k.mark, k.markAll, k.take, k.untake,
+			k.whose, k.members, k.filter, k.focus, k.open}},
 		{Title: "The screen", Keys: program},
 	}
 }

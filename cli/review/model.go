@@ -11,7 +11,6 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/screen"
-	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -26,6 +25,7 @@ type backend interface {
 	respond(id string, r api.Response) tea.Cmd
 	workflow(id, install string) tea.Cmd
 	ruleOn(w api.Workflow) tea.Cmd
+	assign(id string, to api.Assignment) tea.Cmd
 }
 
 // focus is the pane that movement keys act on.
@@ -49,6 +49,7 @@ const (
 	filtering // the user types the words that plans in the queue must contain
 	helping
 	explaining
+	onRules // the rules behind a plan
 )
 
 // model is the state of the screen. Update and View are pure: input comes only
@@ -91,6 +92,12 @@ type model struct {
 	full    time.Time // time of the last poll of the full list
 	busy    []string
 
+	following string    // id of the approval whose workflow opens when it is approved
+	many      bool      // the open question is about the marked plans
+	apart     []string  // marked plans that the open question leaves out, with the reasons
+	judging   int       // reports in flight that judge marked plans
+	assigning assigning // the assignment in flight
+
 	opening string       // id of the workflow that is being fetched for a question; empty if none
 	whole   planned      // the workflow that the open question is about
 	ruling  api.Workflow // the workflow whose approval is in flight
@@ -129,6 +136,7 @@ func (m *model) Init() tea.Cmd { return tea.Batch(m.ask.beat(), m.begin) }
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m.now = m.clock()
 	cmd := m.update(msg)
+	m.dropMarks()
 	m.prune()
 	m.arrange()
 	return m, cmd
@@ -160,10 +168,13 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.listed(msg)
 	case opened:
 		m.opened(msg)
+		return m.judge(msg)
+	case assigned:
+		m.assigned(msg)
 	case explained:
 		m.explained(msg)
 	case answered:
-		return m.answered(msg)
+		return tea.Batch(m.answered(msg), m.follow(msg))
 	case planned:
 		m.planned(msg)
 	case ruled:
@@ -298,42 +309,6 @@ func (m *model) show(at row, o opened) {
 	m.queue.forget()
 }
 
-// preface updates the lines above each group's report, which name the installs that still wait.
-func (m *model) preface() {
-	for _, g := range m.queue.groups {
-		if g.view != nil {
-			g.view.preface = preface(row{group: g})
-		}
-	}
-}
-
-// preface returns the lines above a report. Their number does not change when plans of the row end.
-func preface(at row) []paragraph {
-	a, ink := at.lead().approval, terminal.Bold
-	if at.grave() {
-		ink = terminal.Destroy
-	}
-	id := a.ID
-	if at.several() {
-		id = ""
-	}
-	title := terminal.Span{Text: console.Line(Verb(a) + " " + at.name()), Ink: ink}
-	out := []paragraph{{"", []terminal.Span{title, {Text: "   " + console.Line(id), Ink: terminal.Faint}}}}
-	if at.several() {
-		out = append(out, paragraph{"", []terminal.Span{
-			{Text: console.Line("at " + Names(approvals(at.alike()), maxNames))}}},
-			paragraph{"", []terminal.Span{{Text: Placeholders, Ink: terminal.Faint}}})
-	}
-	if a.Because != "" {
-		out = append(out, paragraph{"", []terminal.Span{{Text: "because " + console.Line(a.Because)}}})
-	}
-	out = append(out, paragraph{})
-	if flaw := at.reading().flaw; flaw != nil {
-		out = append(out, paragraph{"  ", []terminal.Span{{Text: console.Line(flaw.Error()), Ink: terminal.Destroy}}})
-	}
-	return out
-}
-
 // choose selects row n of the queue.
 func (m *model) choose(n int) tea.Cmd {
 	n = min(max(n, 0), len(m.queue.rows)-1)
@@ -394,8 +369,8 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	for _, one := range m.keys.single(msg) {
-		m.note, m.opening = cell{}, ""
-		if m.mode == helping || m.mode == explaining {
+		m.note, m.opening, m.following = cell{}, "", ""
+		if m.mode == helping || m.mode == explaining || m.mode == onRules {
 			m.read(one)
 		} else {
 			cmds = append(cmds, m.command(one))
@@ -407,7 +382,7 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 // read handles a key while the overlay (help or causes) is open.
 func (m *model) read(msg tea.KeyMsg) {
 	switch {
-	case key.Matches(msg, m.keys.quit, m.keys.back, m.keys.help, m.keys.why, m.keys.open):
+	case key.Matches(msg, m.keys.quit, m.keys.back, m.keys.help, m.keys.why, m.keys.rules, m.keys.open):
 		m.mode = reviewing
 	default:
 		m.moved(&m.overlay, msg)
@@ -438,6 +413,20 @@ func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 		if m.side = !m.side; m.side && m.width < sideBySide {
 			m.say(m.theme.Warn, fmt.Sprintf("side by side needs %d columns, the screen has %d", sideBySide, m.width))
 		}
+	case m.focus == onQueue && key.Matches(msg, k.mark):
+		return m.markRow()
+	case m.focus == onQueue && key.Matches(msg, k.markAll):
+		return m.markAll()
+	case key.Matches(msg, k.take):
+		return m.assign(Me)
+	case key.Matches(msg, k.untake):
+		return m.assign("")
+	case key.Matches(msg, k.whose):
+		return m.nextAssignee()
+	case key.Matches(msg, k.rules):
+		m.showRules()
+	case key.Matches(msg, k.back) && m.focus == onQueue && m.queue.unmark():
+		return nil
 	case key.Matches(msg, k.back) && m.focus == onQueue && len(m.queue.filter) > 0:
 		return m.setFilter("")
 	case key.Matches(msg, k.back):
@@ -448,6 +437,8 @@ func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 		m.focus = onQueue
 	case key.Matches(msg, k.approve):
 		return m.approve()
+	case key.Matches(msg, k.approveFollow):
+		return m.approveAndFollow()
 	case key.Matches(msg, k.approveWhole):
 		return m.approveWhole()
 	case key.Matches(msg, k.reject):

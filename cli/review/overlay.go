@@ -13,8 +13,10 @@ import (
 // drawOverlay draws the help or the causes of a plan over the whole body.
 func (m *model) drawOverlay(b *strings.Builder, f frame) {
 	title := "help"
-	if m.mode == explaining {
-		title = "why"
+	if m.mode == explaining || m.mode == onRules {
+		if title = "why"; m.mode == onRules {
+			title = "rules"
+		}
 		if at := m.queue.current(); !at.none() {
 			title += " · " + name(at.lead().approval)
 		}
@@ -51,7 +53,17 @@ func (m *model) sheet() []strip {
 	if m.mode == wholly { // independent of the selected row, which may have ended
 		return m.wholeSheet()
 	}
+	if m.many && (m.mode == confirming || m.mode == rejecting) {
+		return m.manySheet()
+	}
+	if m.mode == reviewing {
+		return m.selectionSheet()
+	}
 	at, t := m.queue.current(), m.theme
+	if m.mode == stopped && m.many {
+		return []strip{m.rule(m.width, "selected plans", true, ""),
+			{{"  The plans changed after they were shown, so your answer was not sent.", t.Warn}}}
+	}
 	if at.none() {
 		return nil
 	}

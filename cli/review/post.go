@@ -37,6 +37,7 @@ type batch struct {
 	reason string
 	lead   api.Approval // one of the plans, for messages
 	all    int
+	many   bool     // the plans were marked, and need not be alike
 	done   int      // number of accepted answers
 	left   []string // installs whose answer failed or was not sent
 	err    error    // the first error
@@ -68,7 +69,11 @@ func (m *model) post() tea.Cmd {
 
 // miss records an answer that failed or was not sent.
 func (b *batch) miss(l queuedAnswer, err error) {
-	b.left = append(b.left, l.to.approval.Install)
+	if b.many {
+		b.left = append(b.left, name(l.to.approval))
+	} else {
+		b.left = append(b.left, l.to.approval.Install)
+	}
 	if b.err == nil {
 		b.err = err
 	}
@@ -130,13 +135,13 @@ func (m *model) tell(b *batch) {
 	over := b.done+len(b.left) == b.all
 	switch {
 	case !over:
-		m.say(m.theme.Faint, fmt.Sprintf("%s: answered %d of %d", Subject(b.lead), b.done, b.all))
+		m.say(m.theme.Faint, fmt.Sprintf("%s: answered %d of %d", b.subject(), b.done, b.all))
 	case b.all == 1 && b.err != nil:
 		m.say(m.theme.Bad, firstLine(b.err))
 	case b.err != nil:
 		m.say(m.theme.Bad, fmt.Sprintf(
 			"%s: %s on %d of %d; not %s: %s",
-			b.past(), Subject(b.lead), b.done, b.all, joinNames(b.left, 3), firstLine(b.err)))
+			b.past(), b.subject(), b.done, b.all, joinNames(b.left, 3), firstLine(b.err)))
 	default:
 		m.say(m.theme.Good, fmt.Sprintf("%s: %s%s", b.past(), b.name(), m.leftOver()))
 		m.counting = true
@@ -151,7 +156,18 @@ func (b *batch) past() string {
 	return string(api.ApprovalStatusRejected)
 }
 
+// subject names what the plans are about.
+func (b *batch) subject() string {
+	if b.many {
+		return "selected plans"
+	}
+	return Subject(b.lead)
+}
+
 func (b *batch) name() string {
+	if b.many {
+		return diff.Plural(b.done, "selected plan", "selected plans")
+	}
 	if b.all == 1 {
 		return name(b.lead)
 	}

@@ -42,6 +42,13 @@ type item struct {
 	ended   bool      // it no longer waits
 	settled bool      // how it ended is known
 	over    time.Time // when it was first seen as ended
+
+	mark        string    // the content digest with which the plan was marked; empty if it is not
+	judging     bool      // its report is requested only to judge it
+	judged      bool      // risk, destructive and flawed are known
+	risk        diff.Risk // of the report
+	destructive bool
+	flawed      bool // the report cannot be shown correctly
 }
 
 // grave reports whether an approval needs a typed confirmation: by the approval's own
@@ -281,6 +288,7 @@ func (q *queue) merge(now time.Time, l listed) (gone, changed []*item) {
 		case i.approval.ContentDigest != a.ContentDigest:
 			changed = append(changed, i)
 			i.since = now
+			i.judged = false
 			i.drop()
 		}
 		i.approval, i.ended = a, false

@@ -79,7 +79,7 @@ func (m *model) View() string {
 	m.header().Draw(&b, m.width, "", true)
 	b.WriteByte('\n')
 	switch {
-	case m.mode == helping || m.mode == explaining:
+	case m.mode == helping || m.mode == explaining || m.mode == onRules:
 		m.drawOverlay(&b, f)
 	case f.beside:
 		m.drawBeside(&b, f)
@@ -134,11 +134,13 @@ func (m *model) footer() strip {
 		return strip{{" enter", t.Strong}, {" back", t.Faint}}
 	case rejecting:
 		return strip{{" enter", t.Strong}, {" reject  ", t.Faint}, {"esc", t.Strong}, {" back", t.Faint}}
-	case helping, explaining:
+	case helping, explaining, onRules:
 		keys = []key.Binding{m.keys.back, m.keys.down, m.keys.up, m.keys.pageDown, m.keys.pageUp}
 	default:
 		keys = m.keys.footer()
 		switch at := m.queue.current(); {
+		case len(m.queue.marked()) > 0:
+			keys = append([]key.Binding{m.keys.approve, m.keys.reject, m.keys.take, m.keys.mark, m.keys.back}, keys[2:]...)
 		case at.none():
 			keys = []key.Binding{m.keys.help, m.keys.quit}
 		case at.several() && !at.ended():
@@ -235,13 +237,22 @@ func (m *model) queueRow(b *strings.Builder, n, width int, last bool) {
 	}
 	at := m.queue.rows[n]
 	chosen, below := " ", style("")
+	if picked := at.covers(); len(picked) > 0 && !slices.ContainsFunc(picked, func(i *item) bool { return i.mark == "" }) {
+		chosen = "•"
+	}
 	if n == m.queue.selected {
-		chosen, below = "▌", t.Aside
+		if below = t.Aside; chosen == " " {
+			chosen = "▌"
+		}
 		if m.focus == onQueue {
 			below = t.Selected
 		}
 	}
-	tail := append(m.counts(at), cell{fmt.Sprintf("%5s ", screen.Ago(m.now.Sub(at.lead().approval.CreatedAt))), t.Faint})
+	tail := m.counts(at)
+	if who := m.assignee(at); who != "" {
+		tail = append(strip{{who + " ", t.Accent}}, tail...)
+	}
+	tail = append(tail, cell{fmt.Sprintf("%5s ", screen.Ago(m.now.Sub(at.lead().approval.CreatedAt))), t.Faint})
 	head, room := strip{{chosen, t.Accent}, m.mark(at), {" ", ""}}, max(width-tail.Width(), 8)
 	left := append(head, m.label(at, room-head.Width())...).Cut(room)
 	if gap := width - left.Width() - tail.Width(); gap > 0 {
@@ -317,8 +328,11 @@ func (m *model) counts(at row) strip {
 		return nil
 	}
 	var s strip
+	if i.totals.Denied > 0 {
+		return strip{{"denied ", m.theme.Bad}}
+	}
 	if n := i.totals.Security; n > 0 {
-		s = strip{{fmt.Sprintf("%d security", n), m.theme.Ink[terminal.Security]}, {" ", ""}}
+		s = append(s, cell{fmt.Sprintf("%d security", n), m.theme.Ink[terminal.Security]}, cell{" ", ""})
 	}
 	for _, sign := range i.totals.ActionCounts() {
 		s = append(s, cell{fmt.Sprintf("%s%d ", sign.Symbol, sign.Count), m.theme.Ink[signInks[sign.Action]]})

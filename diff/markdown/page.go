@@ -34,7 +34,7 @@ type title struct {
 	shown bool
 }
 
-// piece is a change, a check, or the group of all changes in folded fields only.
+// piece is a change, a check, a policy, or the group of all changes in folded fields only.
 type piece struct {
 	// titles lists the indexes of the titles above the piece, the outer one first.
 	titles []int
@@ -76,6 +76,9 @@ func (p *page) list(r *diff.Report) {
 		for _, c := range s.Checks {
 			head := htmlCode(c.Symbol()) + " " + htmlCode(c.Title()) + " " + html(c.Headline())
 			p.pieces = append(p.pieces, piece{titles: under, rank: rankDestructive, head: head, changes: 1})
+		}
+		for i := range s.Policies {
+			p.pieces = append(p.pieces, policy(&s.Policies[i], under))
 		}
 	}
 	noises := r.Noises()
@@ -126,6 +129,20 @@ func change(s *diff.Section, e *diff.Entry, under []int) piece {
 		out.body = func(room int) string { return body(c, s.Past, room) }
 	}
 	return out
+}
+
+// policy returns the piece of a policy's result, with its messages.
+func policy(p *diff.PolicyResult, under []int) piece {
+	words := p.Headline()
+	if details := p.Details(); len(details) > 0 {
+		words += ": " + strings.Join(details, "; ")
+	}
+	head := htmlCode(p.Symbol()) + " " + htmlCode(p.Title()) + " " + html(words)
+	rank := rankDestructive
+	if p.Result == diff.PolicyPass {
+		rank = rankPast
+	}
+	return piece{titles: under, rank: rank, head: head, changes: 1}
 }
 
 // fit selects what is written: as many headlines as possible, then details, both in the order of the

@@ -28,6 +28,9 @@ func (p *Page) build() {
 		for check := range l.Checks {
 			p.add(lineCheck, int32(i), int32(check))
 		}
+		for policy := range l.Policies {
+			p.add(linePolicy, int32(i), int32(policy))
+		}
 	}
 	if len(p.noises) > 0 {
 		p.add(lineBlank, 0, 0)

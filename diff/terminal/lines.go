@@ -26,6 +26,8 @@ func (p *Page) Rows(number, width int) []Row {
 		return Wrap(width, "  ", Span{part.Title, Bold}, Span{"   " + part.Counts(), Faint})
 	case lineCheck:
 		return p.layoutCheck(&p.lists[l.part], int(l.end), width)
+	case linePolicy:
+		return p.layoutPolicy(&p.lists[l.part], int(l.end), width)
 	case lineSame:
 		return p.groupHeadline(l, width)
 	case lineNames:
@@ -141,6 +143,19 @@ func (p *Page) layoutCheck(s *list, number, width int) []Row {
 	}
 	return Wrap(width, "", Span{fmt.Sprintf("%3s ", c.Symbol()), ink}, Span{pad(c.Title(), s.column), Bold},
 		Span{"  " + c.Headline(), ink})
+}
+
+// layoutPolicy lays out the result of a policy, with its messages.
+func (p *Page) layoutPolicy(s *list, number, width int) []Row {
+	result := &s.Policies[number]
+	ink := map[diff.PolicyStatus]Ink{diff.PolicyDeny: Destroy, diff.PolicyNotEvaluated: Warn, diff.PolicyWarn: Warn,
+		diff.PolicyPass: Faint}[result.Result]
+	rows := Wrap(width, "", Span{fmt.Sprintf("%3s ", result.Symbol()), ink}, Span{pad(result.Title(), s.column), Bold},
+		Span{"  " + result.Headline(), ink})
+	for _, detail := range result.Details() {
+		rows = append(rows, Wrap(width, indent, Span{Text: detail})...)
+	}
+	return rows
 }
 
 // hiddenSummary returns the text about the parts of a change that are not shown.

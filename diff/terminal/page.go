@@ -84,6 +84,7 @@ const (
 	lineTitle  // part is the list
 	linePart   // part is the list, and end the index of the list's part
 	lineCheck  // part is the list, and end the index of the check
+	linePolicy // part is the list, and end the index of the policy
 	lineSame   // the action on several objects
 	lineNames  // their names
 	lineHead   // of a change
@@ -113,6 +114,9 @@ func NewPage(r *diff.Report, o PageOptions) *Page {
 		}
 		for _, c := range s.Checks {
 			l.column = min(max(l.column, Columns(c.Title())), maxColumn)
+		}
+		for i := range s.Policies {
+			l.column = min(max(l.column, Columns(s.Policies[i].Title())), maxColumn)
 		}
 		p.lists = append(p.lists, l)
 	}

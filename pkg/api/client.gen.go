@@ -894,6 +894,24 @@ func (e PlanStatus) Valid() bool {
 	}
 }
 
+// Defines values for PolicySpecEngine.
+const (
+	Kyverno PolicySpecEngine = "kyverno"
+	Opa     PolicySpecEngine = "opa"
+)
+
+// Valid indicates whether the value is a known member of the PolicySpecEngine enum.
+func (e PolicySpecEngine) Valid() bool {
+	switch e {
+	case Kyverno:
+		return true
+	case Opa:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PreviewedComponentChange.
 const (
 	PreviewedComponentChangeAdded   PreviewedComponentChange = "added"
@@ -1713,7 +1731,11 @@ type ApplySpec struct {
 
 // Approval defines model for Approval.
 type Approval struct {
-	App string `json:"app"`
+	App        string `json:"app"`
+	AssignedBy string `json:"assigned_by,omitempty,omitzero"`
+
+	// Assignee the approver who has it; left out if nobody has
+	Assignee string `json:"assignee,omitempty,omitzero"`
 
 	// Author who requested the change; nuon for the result of a push
 	Author string `json:"author,omitempty,omitzero"`
@@ -1763,6 +1785,9 @@ type Approval struct {
 
 	// Workflow of a plan and of scripts
 	Workflow string `json:"workflow"`
+
+	// Yours it is assigned to the caller
+	Yours bool `json:"yours,omitempty,omitzero"`
 }
 
 // ApprovalKind what is approved: the plan of a component, with the scripts of its workflow that no approver has seen; the scripts of a workflow alone; or a less strict approval rule of the install
@@ -1823,6 +1848,15 @@ type Asked struct {
 	// Outcome additional effects, or why no workflow was created
 	Outcome  string   `json:"outcome,omitempty,omitzero"`
 	Workflow Workflow `json:"workflow,omitempty,omitzero"`
+}
+
+// Assignment defines model for Assignment.
+type Assignment struct {
+	// Assignee name of an approver's token, me, or empty for nobody
+	Assignee string `json:"assignee"`
+
+	// Expected the assignee that was displayed, empty for nobody; left out to assign whoever has it
+	Expected *string `json:"expected,omitempty"`
 }
 
 // AttemptOrder defines model for AttemptOrder.
@@ -2401,6 +2435,9 @@ type DeploySpec struct {
 
 	// Manifest Settings of a manifest. Namespace is a template, and so is the manifest in the artifact if templates is set.
 	Manifest ManifestSpec `json:"manifest,omitempty,omitzero"`
+
+	// Policies policies of the app that plans of the component must pass
+	Policies []PolicySpec `json:"policies,omitempty,omitzero"`
 
 	// Repository repository of plan bundles, below the install registry's prefix
 	Repository string `json:"repository"`
@@ -3556,6 +3593,19 @@ type PlanSpec struct {
 	// Restore The plan restores a state version as the newest; Terraform does not run. Zero for every other plan.
 	Restore Restore `json:"restore,omitempty,omitzero"`
 }
+
+// PolicySpec A policy of the app that a runner evaluates on a plan.
+type PolicySpec struct {
+	// Contents for opa: Rego in package nuon
+	Contents string `json:"contents"`
+
+	// Engine kyverno policies are not evaluated on plans
+	Engine PolicySpecEngine `json:"engine"`
+	Name   string           `json:"name"`
+}
+
+// PolicySpecEngine kyverno policies are not evaluated on plans
+type PolicySpecEngine string
 
 // PreviewedComponent defines model for PreviewedComponent.
 type PreviewedComponent struct {
@@ -4895,6 +4945,9 @@ type ListApprovalsParams struct {
 	// Group only plans of this group of identical changes
 	Group string `form:"group,omitempty" json:"group,omitempty,omitzero"`
 
+	// Assignee only approvals that are assigned to this approver: a name, me, or none for those that nobody has
+	Assignee string `form:"assignee,omitempty" json:"assignee,omitempty,omitzero"`
+
 	// Brief without the reports
 	Brief  bool   `form:"brief,omitempty" json:"brief,omitempty,omitzero"`
 	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
@@ -5171,6 +5224,9 @@ type ChallengeRegistrationJSONRequestBody = ChallengeRequest
 
 // ReportStackOutputsJSONRequestBody defines body for ReportStackOutputs for application/json ContentType.
 type ReportStackOutputsJSONRequestBody = StackReport
+
+// AssignApprovalJSONRequestBody defines body for AssignApproval for application/json ContentType.
+type AssignApprovalJSONRequestBody = Assignment
 
 // RespondApprovalJSONRequestBody defines body for RespondApproval for application/json ContentType.
 type RespondApprovalJSONRequestBody = Response
@@ -5573,6 +5629,20 @@ type ClientInterface interface {
 
 	// GetApproval performs a GET /v1/approvals/{approval} (the `GetApproval` operationId) request.
 	GetApproval(ctx context.Context, approval InApproval, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AssignApprovalWithBody Assign a waiting approval to an approver, or to nobody. It tells a team who reads what, and forbids no answer. 409 assignee_changed if somebody else has it than the request expects, 409 approval_gone if it no longer waits.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /v1/approvals/{approval}/assignee (the `AssignApproval` operationId).
+	AssignApprovalWithBody(ctx context.Context, approval InApproval, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AssignApproval Assign a waiting approval to an approver, or to nobody. It tells a team who reads what, and forbids no answer. 409 assignee_changed if somebody else has it than the request expects, 409 approval_gone if it no longer waits.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /v1/approvals/{approval}/assignee (the `AssignApproval` operationId).
+	AssignApproval(ctx context.Context, approval InApproval, body AssignApprovalJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RespondApprovalWithBody Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 	//
@@ -6852,6 +6922,40 @@ func (c *Client) ListApprovals(ctx context.Context, params *ListApprovalsParams,
 // GetApproval performs a GET /v1/approvals/{approval} (the `GetApproval` operationId) request.
 func (c *Client) GetApproval(ctx context.Context, approval InApproval, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetApprovalRequest(c.Server, approval)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AssignApprovalWithBody Assign a waiting approval to an approver, or to nobody. It tells a team who reads what, and forbids no answer. 409 assignee_changed if somebody else has it than the request expects, 409 approval_gone if it no longer waits.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /v1/approvals/{approval}/assignee (the `AssignApproval` operationId).
+func (c *Client) AssignApprovalWithBody(ctx context.Context, approval InApproval, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAssignApprovalRequestWithBody(c.Server, approval, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AssignApproval Assign a waiting approval to an approver, or to nobody. It tells a team who reads what, and forbids no answer. 409 assignee_changed if somebody else has it than the request expects, 409 approval_gone if it no longer waits.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /v1/approvals/{approval}/assignee (the `AssignApproval` operationId).
+func (c *Client) AssignApproval(ctx context.Context, approval InApproval, body AssignApprovalJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAssignApprovalRequest(c.Server, approval, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9720,6 +9824,14 @@ func NewListApprovalsRequest(server string, params *ListApprovalsParams) (*http.
 			}
 		}
 
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "assignee", params.Assignee, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
 		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "brief", params.Brief, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 			return nil, err
 		} else {
@@ -9788,6 +9900,53 @@ func NewGetApprovalRequest(server string, approval InApproval) (*http.Request, e
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewAssignApprovalRequest calls the generic AssignApproval builder with application/json body
+func NewAssignApprovalRequest(server string, approval InApproval, body AssignApprovalJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAssignApprovalRequestWithBody(server, approval, "application/json", bodyReader)
+}
+
+// NewAssignApprovalRequestWithBody constructs an http.Request for the AssignApproval method, with any body, and a specified content type
+func NewAssignApprovalRequestWithBody(server string, approval InApproval, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "approval", approval, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/approvals/%s/assignee", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -14595,6 +14754,20 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetApprovalWithResponse(ctx context.Context, approval InApproval, reqEditors ...RequestEditorFn) (*GetApprovalResponse, error)
 
+	// AssignApprovalWithBodyWithResponse Assign a waiting approval to an approver, or to nobody. It tells a team who reads what, and forbids no answer. 409 assignee_changed if somebody else has it than the request expects, 409 approval_gone if it no longer waits.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/approvals/{approval}/assignee (the `AssignApproval` operationId).
+	AssignApprovalWithBodyWithResponse(ctx context.Context, approval InApproval, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AssignApprovalResponse, error)
+
+	// AssignApprovalWithResponse Assign a waiting approval to an approver, or to nobody. It tells a team who reads what, and forbids no answer. 409 assignee_changed if somebody else has it than the request expects, 409 approval_gone if it no longer waits.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/approvals/{approval}/assignee (the `AssignApproval` operationId).
+	AssignApprovalWithResponse(ctx context.Context, approval InApproval, body AssignApprovalJSONRequestBody, reqEditors ...RequestEditorFn) (*AssignApprovalResponse, error)
+
 	// RespondApprovalWithBodyWithResponse Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -16397,6 +16570,54 @@ func (r GetApprovalResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetApprovalResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type AssignApprovalResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Approval
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AssignApprovalResponse) GetJSON200() *Approval {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AssignApprovalResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AssignApprovalResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AssignApprovalResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AssignApprovalResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AssignApprovalResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21373,6 +21594,32 @@ func (c *ClientWithResponses) GetApprovalWithResponse(ctx context.Context, appro
 	return ParseGetApprovalResponse(rsp)
 }
 
+// AssignApprovalWithBodyWithResponse Assign a waiting approval to an approver, or to nobody. It tells a team who reads what, and forbids no answer. 409 assignee_changed if somebody else has it than the request expects, 409 approval_gone if it no longer waits.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/approvals/{approval}/assignee (the `AssignApproval` operationId).
+func (c *ClientWithResponses) AssignApprovalWithBodyWithResponse(ctx context.Context, approval InApproval, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AssignApprovalResponse, error) {
+	rsp, err := c.AssignApprovalWithBody(ctx, approval, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAssignApprovalResponse(rsp)
+}
+
+// AssignApprovalWithResponse Assign a waiting approval to an approver, or to nobody. It tells a team who reads what, and forbids no answer. 409 assignee_changed if somebody else has it than the request expects, 409 approval_gone if it no longer waits.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/approvals/{approval}/assignee (the `AssignApproval` operationId).
+func (c *ClientWithResponses) AssignApprovalWithResponse(ctx context.Context, approval InApproval, body AssignApprovalJSONRequestBody, reqEditors ...RequestEditorFn) (*AssignApprovalResponse, error) {
+	rsp, err := c.AssignApproval(ctx, approval, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAssignApprovalResponse(rsp)
+}
+
 // RespondApprovalWithBodyWithResponse Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -23618,6 +23865,39 @@ func ParseGetApprovalResponse(rsp *http.Response) (*GetApprovalResponse, error) 
 	}
 
 	response := &GetApprovalResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Approval
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAssignApprovalResponse parses an HTTP response from a AssignApprovalWithResponse call
+func ParseAssignApprovalResponse(rsp *http.Response) (*AssignApprovalResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AssignApprovalResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

@@ -85,6 +85,10 @@ func (c *checker) checkScope(e *entry[format.Policy]) {
 		}
 		c.errorf(ruleWrongValue, t.Position("type"), hint, "there is no policy type %s", diagnostic.Quote(kind))
 		return
+	case isUnplanned(kind):
+		c.warnf(ruleNoEffectYet, t.Position("type"), "", noEffectYetPrefix+"policies of type %s", kind)
+	}
+	switch {
 	case ofNone && n != nil:
 		c.warnf(ruleNoEffect, n.Key, "remove it", "components has no effect on a policy of type %s", kind)
 		return

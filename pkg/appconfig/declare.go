@@ -42,25 +42,9 @@ func (l *loader) declare(d document) {
 	default:
 		l.declareList(d)
 	}
-	if what := noEffect(d.section); what != "" && !onlyClusterPolicies(d) {
+	if what := noEffect(d.section); what != "" {
 		l.warnf(ruleNoEffectYet, syntax.Start(d.file), "", "accepted, no effect yet: %s", what)
 	}
-}
-
-// onlyClusterPolicies reports whether a document has policies, all of which are for the cluster of the sandbox.
-func onlyClusterPolicies(d document) bool {
-	isFor := func(t *syntax.Table) bool {
-		kind, _ := t.Get("type").Text()
-		return kind == policyCluster
-	}
-	items, _ := d.table.Get("policy").Items()
-	switch {
-	case d.section != "policies":
-		return false
-	case d.single:
-		return isFor(d.table)
-	}
-	return len(items) > 0 && !slices.ContainsFunc(items, func(n *syntax.Node) bool { return !isFor(n.Table()) })
 }
 
 // declareList reads the sections that are either one file with a list or a directory with one

@@ -59,7 +59,7 @@ func mayBeEmpty(section string, empty bool) bool {
 // read, checked and stored.
 func noEffect(section string) string {
 	switch section {
-	case "policies", "runbooks":
+	case "runbooks":
 		return section
 	case "installer":
 		return "the installer page"

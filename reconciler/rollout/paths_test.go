@@ -264,3 +264,23 @@ func TestClusterPoliciesReachTheSandbox(t *testing.T) {
 	_, reason := w.component("sandbox")
 	w.want(strings.Contains(reason, "config changed in release 3"), true)
 }
+
+// TestPoliciesReachPlans passes a policy to the plans of the components that it names. A changed policy
+// makes them behind.
+func TestPoliciesReachPlans(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.app.Policies = []appconfig.Policy{{Name: "greeting", Type: "sandbox", Engine: "opa", Contents: "package nuon"}}
+	w.version()
+	w.look()
+	w.approveAll()
+	w.want(w.one("select applied_config -> 'deploy' ->> 'policies' from install_components where name = 'sandbox'"),
+		`[{"name": "greeting", "engine": "opa", "contents": "package nuon"}]`)
+	status, _ := w.component("sandbox")
+	w.want(status, "current")
+	w.app.Policies[0].Contents = "package nuon # changed"
+	w.version()
+	w.look()
+	_, reason := w.component("sandbox")
+	w.want(strings.Contains(reason, "config changed in release 3"), true)
+}

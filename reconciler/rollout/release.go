@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -44,6 +45,7 @@ type declaration struct {
 	dependsOn []string             // what it needs: the sandbox, and the components that it depends on
 	refs      []render.Path        // the paths that its templates read, and those that identify its cluster
 	cluster   api.ClusterSpec      // where it is deployed; zero for a Terraform module
+	policies  []api.PolicySpec     // what its plans must pass
 }
 
 // actionSource is the code that steps of actions run from one directory of a repository, as the release has it.
@@ -69,6 +71,11 @@ func declarationOf(config *appconfig.App, name string) declaration {
 		return declaration{}
 	}
 	d := declaration{config: c, digest: c.ConfigDigest(), cluster: clusterOf(config, c)}
+	d.policies = policiesOf(config, c)
+	if len(d.policies) > 0 { // changed policies lead to a new plan
+		raw, _ := json.Marshal(d.policies) // texts always encode
+		d.digest = sha256digest.Of(append([]byte(d.digest+"\npolicies\n"), raw...))
+	}
 	d.refs = append(c.Refs(), identityRefs(d.cluster)...)
 	if c.Kind != appconfig.KindSandbox {
 		if config.Sandbox != nil {
@@ -78,6 +85,15 @@ func declarationOf(config *appconfig.App, name string) declaration {
 	}
 	d.refs, d.dependsOn = slices.Clip(d.refs), slices.Clip(d.dependsOn) // many installs share them
 	return d
+}
+
+// policiesOf returns the policies that plans of a component must pass.
+func policiesOf(config *appconfig.App, c *appconfig.Component) []api.PolicySpec {
+	var out []api.PolicySpec
+	for _, p := range config.PlanPolicies(c) {
+		out = append(out, api.PolicySpec{Name: p.Name, Engine: api.PolicySpecEngine(p.Engine), Contents: p.Contents})
+	}
+	return out
 }
 
 // releaseCache caches the data that installs have in common, by app and pinned release: it

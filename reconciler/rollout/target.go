@@ -27,6 +27,7 @@ func (s *snapshot) deployTarget(p *installComponent, made digestInputs) (workflo
 		Artifact: api.ArtifactRef{Repository: workflow.ArtifactRepository(s.org.ID, s.install.ID, p.component.ID),
 			Digest: p.artifact.ArtifactDigest},
 		Values: values, Repository: bundleRepository(s.org.ID, s.install.ID), Cluster: p.cluster,
+		Policies: p.policies,
 	}
 	s.fillKindSpec(&deploy, p.config)
 	limit := jobTimeout(p.config.Kind, p.config.DeployTimeout)

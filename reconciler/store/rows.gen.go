@@ -70,6 +70,8 @@ type Approval struct {
 	Report             json.RawMessage
 	GroupDigest        string
 	IndividualApproval bool
+	Assignee           string
+	AssignedBy         string
 	CreatedAt          time.Time
 	EndedAt            *time.Time
 }

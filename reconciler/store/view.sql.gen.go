@@ -838,7 +838,7 @@ select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, a
     (case when ap.plan_id is not null then ap.report end)::jsonb as scripts,
     (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    ap.because
+    ap.because, ap.assignee, ap.assigned_by
 from approvals ap
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
@@ -870,6 +870,8 @@ type ViewApprovalRow struct {
 	App                string
 	Restore            int32
 	Because            string
+	Assignee           string
+	AssignedBy         string
 }
 
 func (q *Queries) ViewApproval(ctx context.Context, orgID string, iD string) (ViewApprovalRow, error) {
@@ -899,6 +901,8 @@ func (q *Queries) ViewApproval(ctx context.Context, orgID string, iD string) (Vi
 		&i.App,
 		&i.Restore,
 		&i.Because,
+		&i.Assignee,
+		&i.AssignedBy,
 	)
 	return i, err
 }
@@ -912,14 +916,15 @@ select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, a
     (case when not $1::bool and ap.plan_id is not null then ap.report end)::jsonb as scripts,
     (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    ap.because
+    ap.because, ap.assignee, ap.assigned_by
 from approvals ap
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 left join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
 where ap.org_id = $2 and ap.status = $3
-  and ($4::text = '' or ap.install_id = $4) and ($5::text = '' or ap.group_digest = $5) and ap.id < $6
-order by ap.id desc limit $7
+  and ($4::text = '' or ap.install_id = $4) and ($5::text = '' or ap.group_digest = $5)
+  and (not $6::bool or ap.assignee = $7::text) and ap.id < $8
+order by ap.id desc limit $9
 `
 
 type ViewApprovalsParams struct {
@@ -928,6 +933,8 @@ type ViewApprovalsParams struct {
 	Status      string
 	InstallID   string
 	GroupDigest string
+	OfAssignee  bool
+	Assignee    string
 	Before      string
 	Most        int32
 }
@@ -956,6 +963,8 @@ type ViewApprovalsRow struct {
 	App                string
 	Restore            int32
 	Because            string
+	Assignee           string
+	AssignedBy         string
 }
 
 // ViewApprovals returns the newest approvals first. A brief list leaves out the reports, which are by far the largest
@@ -967,6 +976,8 @@ func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([
 		arg.Status,
 		arg.InstallID,
 		arg.GroupDigest,
+		arg.OfAssignee,
+		arg.Assignee,
 		arg.Before,
 		arg.Most,
 	)
@@ -1001,6 +1012,8 @@ func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([
 			&i.App,
 			&i.Restore,
 			&i.Because,
+			&i.Assignee,
+			&i.AssignedBy,
 		); err != nil {
 			return nil, err
 		}

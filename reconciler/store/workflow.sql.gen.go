@@ -309,6 +309,30 @@ func (q *Queries) ApprovedScripts(ctx context.Context, orgID string, installID s
 	return items, nil
 }
 
+const assignApproval = `-- name: AssignApproval :execrows
+update approvals set assignee = $1, assigned_by = $2 where org_id = $3 and id = $4 and status = 'waiting'
+`
+
+type AssignApprovalParams struct {
+	Assignee   string
+	AssignedBy string
+	OrgID      string
+	ID         string
+}
+
+func (q *Queries) AssignApproval(ctx context.Context, arg AssignApprovalParams) (int64, error) {
+	result, err := q.db.Exec(ctx, assignApproval,
+		arg.Assignee,
+		arg.AssignedBy,
+		arg.OrgID,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const cancelWorkflow = `-- name: CancelWorkflow :execrows
 update workflows set cancelled = true, request = request || $1::jsonb, revision = revision + 1
 where org_id = $2 and id = $3 and status = 'running' and not cancelled
@@ -775,8 +799,8 @@ func (q *Queries) LinkPlan(ctx context.Context, arg LinkPlanParams) error {
 }
 
 const lockApproval = `-- name: LockApproval :one
-select a.org_id, a.id, a.kind, a.plan_id, a.step_id, a.workflow_id, a.install_id, a.content_digest, a.status, a.reason, a.because, a.author, a.subject, a.report, a.group_digest, a.individual_approval, a.created_at, a.ended_at, coalesce(p.status, '')::text as plan_status, coalesce(p.component, '')::text as component,
-    coalesce(p.content_digest, '')::text as plan_content
+select a.org_id, a.id, a.kind, a.plan_id, a.step_id, a.workflow_id, a.install_id, a.content_digest, a.status, a.reason, a.because, a.author, a.subject, a.report, a.group_digest, a.individual_approval, a.assignee, a.assigned_by, a.created_at, a.ended_at, coalesce(p.status, '')::text as plan_status, coalesce(p.component, '')::text as component,
+    coalesce(p.content_digest, '')::text as plan_content, coalesce((p.totals ->> 'denied')::int, 0)::int as denied
 from approvals a left join plans p on p.org_id = a.org_id and p.id = a.plan_id
 where a.org_id = $1 and a.id = $2 for update of a
 `
@@ -786,6 +810,7 @@ type LockApprovalRow struct {
 	PlanStatus  string
 	Component   string
 	PlanContent string
+	Denied      int32
 }
 
 func (q *Queries) LockApproval(ctx context.Context, orgID string, iD string) (LockApprovalRow, error) {
@@ -808,11 +833,14 @@ func (q *Queries) LockApproval(ctx context.Context, orgID string, iD string) (Lo
 		&i.Approval.Report,
 		&i.Approval.GroupDigest,
 		&i.Approval.IndividualApproval,
+		&i.Approval.Assignee,
+		&i.Approval.AssignedBy,
 		&i.Approval.CreatedAt,
 		&i.Approval.EndedAt,
 		&i.PlanStatus,
 		&i.Component,
 		&i.PlanContent,
+		&i.Denied,
 	)
 	return i, err
 }
@@ -869,7 +897,7 @@ func (q *Queries) MarkSkippedByPerson(ctx context.Context, orgID string, iD stri
 }
 
 const newestSettings = `-- name: NewestSettings :one
-select org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, because, author, subject, report, group_digest, individual_approval, created_at, ended_at from approvals where org_id = $1 and install_id = $2 and kind = 'settings' order by id desc limit 1
+select org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, because, author, subject, report, group_digest, individual_approval, assignee, assigned_by, created_at, ended_at from approvals where org_id = $1 and install_id = $2 and kind = 'settings' order by id desc limit 1
 `
 
 // NewestSettings returns the newest question about an install's settings.
@@ -893,6 +921,8 @@ func (q *Queries) NewestSettings(ctx context.Context, orgID string, installID st
 		&i.Report,
 		&i.GroupDigest,
 		&i.IndividualApproval,
+		&i.Assignee,
+		&i.AssignedBy,
 		&i.CreatedAt,
 		&i.EndedAt,
 	)

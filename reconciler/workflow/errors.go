@@ -9,6 +9,7 @@ import (
 // The codes of the refusals of this package; the kind of all of them is refusal.Conflict.
 const (
 	CodeApprovalGone  = "approval_gone"  // the question was answered or withdrawn
+	CodePolicyDenies  = "policy_denies"  // a policy of the app denies the plan
 	CodePlanChanged   = "plan_changed"   // the digest is not that of the plan that waits
 	CodeWorkflowEnded = "workflow_ended" // there is nothing left to cancel
 	CodeTooLong       = "too_long"       // the reason

@@ -72,6 +72,9 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	case a.ContentDigest != r.ContentDigest:
 		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is for other content than %s has now (%s)", what,
 			a.ContentDigest)
+	case r.Answer == Approve && row.Denied > 0:
+		return conflict(CodePolicyDenies, "Change what the policy denies and push, or reject the plan; its report has the "+
+			"messages (nuon review "+a.ID+").", "a policy of the app denies %s, so nobody can approve it", what)
 	case r.Answer == Approve && install.ApprovalsByOthers && a.Author == r.Actor:
 		return conflict(CodeOwnChange, "Ask another approver, or have the install changed: nuon installs update "+install.ID+
 			" --approvals-by-others=false.",

@@ -3,12 +3,14 @@ package deploy
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
 
+	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
@@ -140,6 +142,13 @@ func checkUnchanged(ctx context.Context, session Session, spec api.ApplySpec, pl
 	}
 	if err != nil {
 		return err
+	}
+	var then diff.Report
+	if err := json.Unmarshal(plan.report, &then); err != nil {
+		return fmt.Errorf("read the report in the plan bundle: %w; plan again", err)
+	}
+	if len(then.Policies) > 0 { // they decided about this plan, whose changes must be the same
+		report.SetPolicies(then.Policies)
 	}
 	if report.Digest() != spec.ReportDigest {
 		return job.Stalef("%s", explainDrift(plan.report, report))

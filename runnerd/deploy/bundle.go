@@ -77,7 +77,7 @@ func bundleContext(spec api.DeploySpec) seal.Context {
 // settingsDigest returns the digest of a component's settings other than its
 // values and its artifact.
 func settingsDigest(spec api.DeploySpec) (string, error) {
-	encoded, err := json.Marshal([]any{spec.Terraform, spec.Helm, spec.Manifest, spec.Cluster})
+	encoded, err := json.Marshal([]any{spec.Terraform, spec.Helm, spec.Manifest, spec.Cluster, spec.Policies})
 	if err != nil {
 		return "", fmt.Errorf("write the component's settings: %w", err)
 	}

@@ -1,7 +1,7 @@
 // Package deploy plans and applies components of every kind. It is the one place that decides
 // whether what is applied is what was approved.
 //
-// A plan opens the values, calls the kind's Plan, and returns the masked report.
+// A plan opens the values, calls the kind's Plan, evaluates the app's policies, and returns the masked report.
 // The data that the apply needs is stored in a plan bundle, which is sealed and authenticated
 // with the install key. An apply pulls that bundle and checks that it belongs to this component
 // and to the approved plan, and that no input of the plan has changed. It then computes
@@ -22,6 +22,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/planpolicy"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
@@ -87,6 +88,8 @@ type Plan struct {
 	Environ map[string]string
 	// Inventory lists the objects that exist after the apply, for a kind with an inventory.
 	Inventory []api.ObjectRef
+	// Reviewed is what the app's policies read of the plan.
+	Reviewed planpolicy.Input
 }
 
 // Observation identifies the inputs of a plan other than the artifact and the values.

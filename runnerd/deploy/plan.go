@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
+	"github.com/nuon-toolkit/nuon/runnerd/planpolicy"
 	"github.com/nuon-toolkit/nuon/runnerd/secretstore/jobstore"
 	"github.com/nuon-toolkit/nuon/runnerd/transfer"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
@@ -83,6 +85,7 @@ func plan(ctx context.Context, env *job.Env, kind Kind) (result api.PlanResult, 
 	if err != nil {
 		return api.PlanResult{}, err
 	}
+	evaluatePolicies(ctx, op, planned)
 	result, err = planResult(spec, planned)
 	if err != nil {
 		return api.PlanResult{}, err
@@ -92,6 +95,22 @@ func plan(ctx context.Context, env *job.Env, kind Kind) (result api.PlanResult, 
 	}
 	result.Bundle, err = pushBundle(ctx, op, planned, result)
 	return result, err
+}
+
+// evaluatePolicies adds the results of the app's policies to the report of a plan.
+func evaluatePolicies(ctx context.Context, op *Operation, planned Plan) {
+	if len(op.Deploy.Policies) == 0 || op.Restore.Version > 0 {
+		return
+	}
+	in := planned.Reviewed
+	in.Redact = op.Env.Redact.String
+	results := planpolicy.Evaluate(ctx, op.Deploy.Policies, in)
+	planned.Report.SetPolicies(results)
+	for _, r := range results {
+		if r.Result != diff.PolicyPass {
+			op.Env.Log.Warn("policy %s: %s", r.Title(), r.Headline())
+		}
+	}
 }
 
 // planResult returns the part of a plan that the control plane may see.

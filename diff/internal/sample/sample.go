@@ -40,6 +40,15 @@ func Report(t *rapid.T, word *rapid.Generator[string]) *diff.Report {
 			Problems: rapid.SliceOfN(word, 0, 2).Draw(t, "problems"),
 		})
 	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "policies") {
+		var messages []diff.PolicyMessage
+		for range rapid.IntRange(0, 3).Draw(t, "messages") {
+			messages = append(messages, diff.PolicyMessage{Text: d.text(), Object: d.text(),
+				Status: rapid.SampledFrom([]diff.PolicyStatus{diff.PolicyDeny, diff.PolicyNotEvaluated, diff.PolicyWarn,
+					diff.PolicyPass}).Draw(t, "status")})
+		}
+		r.Policies = append(r.Policies, diff.NewPolicyResult(fmt.Sprintf("p%d", i)+d.text(), messages))
+	}
 	for range rapid.IntRange(0, 3).Draw(t, "folds") {
 		r.AddFold(d.one(rules)+d.text(), d.one([]string{diff.FoldFields, diff.FoldObjects})+d.text(),
 			rapid.IntRange(1, 500).Draw(t, "count"))

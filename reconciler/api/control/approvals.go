@@ -32,9 +32,11 @@ func (s *Server) ListApprovals(ctx context.Context, r ListApprovalsRequestObject
 		if !r.Params.Brief {
 			most = min(most, maxReports+1)
 		}
+		assignee := assigneeFilter(ctx, r.Params.Assignee)
 		rows, err := tx.ViewApprovals(ctx, store.ViewApprovalsParams{
 			OrgID: tx.Org, Status: orElse(string(r.Params.Status), "waiting"), InstallID: install,
 			GroupDigest: r.Params.Group, Brief: r.Params.Brief,
+			OfAssignee: r.Params.Assignee != "", Assignee: assignee,
 			Before: before(r.Params.Cursor), Most: most,
 		})
 		if err != nil {
@@ -48,7 +50,7 @@ func (s *Server) ListApprovals(ctx context.Context, r ListApprovalsRequestObject
 		}
 		list.Items = make([]api.Approval, len(rows))
 		for i, row := range rows {
-			if list.Items[i], err = approvalOf(store.ViewApprovalRow(row), responses); err != nil {
+			if list.Items[i], err = approvalOf(ctx, store.ViewApprovalRow(row), responses); err != nil {
 				return err
 			}
 		}
@@ -115,10 +117,11 @@ func viewApproval(ctx context.Context, tx *store.Tx, key string) (api.Approval, 
 	if err != nil {
 		return api.Approval{}, err
 	}
-	return approvalOf(row, responses)
+	return approvalOf(ctx, row, responses)
 }
 
-func approvalOf(row store.ViewApprovalRow, responses []store.ApprovalResponse) (api.Approval, error) {
+func approvalOf(ctx context.Context, row store.ViewApprovalRow,
+	responses []store.ApprovalResponse) (api.Approval, error) {
 	out := api.Approval{
 		ID: row.ID, Kind: api.ApprovalKind(row.Kind), Status: api.ApprovalStatus(row.Status), Install: row.Install,
 		InstallID: row.InstallID, App: row.App,
@@ -128,6 +131,8 @@ func approvalOf(row store.ViewApprovalRow, responses []store.ApprovalResponse) (
 		Destroy: row.Destroy, Restore: int(row.Restore),
 		IndividualApproval: row.IndividualApproval,
 		Reason:             row.Reason, Because: row.Because, CreatedAt: row.CreatedAt,
+		Assignee: row.Assignee, AssignedBy: row.AssignedBy,
+		Yours: row.Assignee != "" && row.Assignee == callerOf(ctx).actor,
 	}
 	if err := json.Unmarshal(row.Subject, &out.Scripts); err != nil {
 		return out, fmt.Errorf("read the scripts of approval %s: %w", row.ID, err)

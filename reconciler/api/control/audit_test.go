@@ -100,6 +100,8 @@ func changes(w *world) map[string]changed {
 			action: "workflow.revoke", before: func() {
 				w.exec(`update workflows set status = 'running', rule = '{"by": "vera", "token": "tok_gone", "at": "2026-11-22T10:00:00Z"}' where id = $1`, o.ids["workflow"])
 			}},
+		"assignApproval": {path: "/v1/approvals/" + o.ids["approval"] + "/assignee",
+			action: "approval.assign", body: map[string]any{"assignee": "me"}},
 		"respondApproval": {path: "/v1/approvals/" + o.ids["approval"] + "/response",
 			action: "approval.reject", before: func() {
 				w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])

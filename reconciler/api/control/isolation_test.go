@@ -39,6 +39,7 @@ func bodies(of *tenant) map[string]any {
 		"respondApproval": map[string]any{
 			"answer": "approve", "plan": of.ids["plan"], "content_digest": "sha256:" + of.mark + "-content",
 		},
+		"assignApproval":     map[string]any{"assignee": "me"},
 		"createRunner":       map[string]any{"name": of.mark + "-runner", "kind": "bad"},
 		"createToken":        map[string]any{"name": of.mark + "-admin", "role": "bad"},
 		"replaceRunner":      map[string]any{"reason": "stolen"},

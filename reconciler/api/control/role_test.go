@@ -38,7 +38,8 @@ var needs = map[string]string{
 	"createWorkflow": "operator", "cancelWorkflow": "operator", "revokeWorkflowRule": "operator",
 	"restoreState": "operator", "dismissState": "operator", "freeStateLock": "operator",
 
-	"createDebugCommand": "approver", "respondApproval": "approver", "setWorkflowRule": "approver",
+	"createDebugCommand": "approver", "respondApproval": "approver", "assignApproval": "approver",
+	"setWorkflowRule": "approver",
 
 	"deleteApp": "admin", "deleteRunner": "admin", "deleteCredential": "admin", "deleteWebhook": "admin",
 	"createApp": "admin", "createCredential": "admin", "updateCredential": "admin", "createWebhook": "admin",

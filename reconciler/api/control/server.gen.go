@@ -26,6 +26,9 @@ type ServerInterface interface {
 
 	// (GET /v1/approvals/{approval})
 	GetApproval(w http.ResponseWriter, r *http.Request, approval InApproval)
+	// AssignApproval Assign a waiting approval to an approver, or to nobody. It tells a team who reads what, and forbids no answer. 409 assignee_changed if somebody else has it than the request expects, 409 approval_gone if it no longer waits.
+	// (PUT /v1/approvals/{approval}/assignee)
+	AssignApproval(w http.ResponseWriter, r *http.Request, approval InApproval)
 	// RespondApproval Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 	// (POST /v1/approvals/{approval}/response)
 	RespondApproval(w http.ResponseWriter, r *http.Request, approval InApproval)
@@ -370,6 +373,19 @@ func (siw *ServerInterfaceWrapper) ListApprovals(w http.ResponseWriter, r *http.
 		return
 	}
 
+	// ------------- Optional query parameter "assignee" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "assignee", r.URL.Query(), &params.Assignee, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "assignee"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "assignee", Err: err})
+		}
+		return
+	}
+
 	// ------------- Optional query parameter "brief" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "brief", r.URL.Query(), &params.Brief, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
@@ -437,6 +453,32 @@ func (siw *ServerInterfaceWrapper) GetApproval(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetApproval(w, r, approval)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// AssignApproval operation middleware
+func (siw *ServerInterfaceWrapper) AssignApproval(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "approval" -------------
+	var approval InApproval
+
+	err = runtime.BindStyledParameterWithOptions("simple", "approval", r.PathValue("approval"), &approval, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "approval", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.AssignApproval(w, r, approval)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -4028,6 +4070,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/approvals", wrapper.ListApprovals)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/approvals/{approval}", wrapper.GetApproval)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/approvals/{approval}/response", wrapper.RespondApproval)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/v1/approvals/{approval}/assignee", wrapper.AssignApproval)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/explain/{kind}/{id}", wrapper.Explain)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/runners", wrapper.ListRunners)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/runners", wrapper.CreateRunner)
@@ -4121,6 +4164,46 @@ type GetApprovaldefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetApprovaldefaultApplicationProblemPlusJSONResponse) VisitGetApprovalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AssignApprovalRequestObject struct {
+	Approval InApproval `json:"approval"`
+	Body     *AssignApprovalJSONRequestBody
+}
+
+type AssignApprovalResponseObject interface {
+	VisitAssignApprovalResponse(w http.ResponseWriter) error
+}
+
+type AssignApproval200JSONResponse Approval
+
+func (response AssignApproval200JSONResponse) VisitAssignApprovalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AssignApprovaldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AssignApprovaldefaultApplicationProblemPlusJSONResponse) VisitAssignApprovalResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -7982,6 +8065,9 @@ type StrictServerInterface interface {
 
 	// (GET /v1/approvals/{approval})
 	GetApproval(ctx context.Context, request GetApprovalRequestObject) (GetApprovalResponseObject, error)
+	// AssignApproval Assign a waiting approval to an approver, or to nobody. It tells a team who reads what, and forbids no answer. 409 assignee_changed if somebody else has it than the request expects, 409 approval_gone if it no longer waits.
+	// (PUT /v1/approvals/{approval}/assignee)
+	AssignApproval(ctx context.Context, request AssignApprovalRequestObject) (AssignApprovalResponseObject, error)
 	// RespondApproval Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
 	// (POST /v1/approvals/{approval}/response)
 	RespondApproval(ctx context.Context, request RespondApprovalRequestObject) (RespondApprovalResponseObject, error)
@@ -8353,6 +8439,39 @@ func (sh *strictHandler) GetApproval(w http.ResponseWriter, r *http.Request, app
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetApprovalResponseObject); ok {
 		if err := validResponse.VisitGetApprovalResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AssignApproval operation middleware
+func (sh *strictHandler) AssignApproval(w http.ResponseWriter, r *http.Request, approval InApproval) {
+	var request AssignApprovalRequestObject
+
+	request.Approval = approval
+
+	var body AssignApprovalJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.AssignApproval(ctx, request.(AssignApprovalRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AssignApproval")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(AssignApprovalResponseObject); ok {
+		if err := validResponse.VisitAssignApprovalResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

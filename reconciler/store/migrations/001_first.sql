@@ -890,6 +890,9 @@ create table approvals (
     group_digest   text not null default '',
     -- A finding of the plan or the scripts requires an individual approval.
     individual_approval boolean not null default false,
+    -- The approver who has it, empty for nobody, and who assigned it.
+    assignee       text not null default '',
+    assigned_by    text not null default '',
     created_at     timestamptz not null default now(),
     ended_at       timestamptz,
     primary key (org_id, id),

@@ -224,13 +224,14 @@ select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, a
     (case when not @brief::bool and ap.plan_id is not null then ap.report end)::jsonb as scripts,
     (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    ap.because
+    ap.because, ap.assignee, ap.assigned_by
 from approvals ap
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 left join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
 where ap.org_id = @org_id and ap.status = @status
-  and (@install_id::text = '' or ap.install_id = @install_id) and (@group_digest::text = '' or ap.group_digest = @group_digest) and ap.id < @before
+  and (@install_id::text = '' or ap.install_id = @install_id) and (@group_digest::text = '' or ap.group_digest = @group_digest)
+  and (not @of_assignee::bool or ap.assignee = @assignee::text) and ap.id < @before
 order by ap.id desc limit @most;
 
 -- name: ViewApproval :one
@@ -242,7 +243,7 @@ select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, a
     (case when ap.plan_id is not null then ap.report end)::jsonb as scripts,
     (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    ap.because
+    ap.because, ap.assignee, ap.assigned_by
 from approvals ap
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id

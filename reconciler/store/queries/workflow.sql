@@ -169,9 +169,12 @@ values (@org_id, @id, @kind, sqlc.narg('plan_id'), sqlc.narg('step_id'), sqlc.na
 
 -- name: LockApproval :one
 select sqlc.embed(a), coalesce(p.status, '')::text as plan_status, coalesce(p.component, '')::text as component,
-    coalesce(p.content_digest, '')::text as plan_content
+    coalesce(p.content_digest, '')::text as plan_content, coalesce((p.totals ->> 'denied')::int, 0)::int as denied
 from approvals a left join plans p on p.org_id = a.org_id and p.id = a.plan_id
 where a.org_id = @org_id and a.id = @id for update of a;
+
+-- name: AssignApproval :execrows
+update approvals set assignee = @assignee, assigned_by = @assigned_by where org_id = @org_id and id = @id and status = 'waiting';
 
 -- ScriptAnswers returns the answers of approvers about the scripts of an install.
 -- name: ScriptAnswers :many

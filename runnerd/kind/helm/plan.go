@@ -73,6 +73,7 @@ func (o *operation) Plan(ctx context.Context) (deploy.Plan, error) {
 		return deploy.Plan{}, err
 	}
 	saved.metadata.settings = o.settings
+	made.Reviewed.Objects = o.reviewed
 	made.Files, err = saved.save(o.op.Destroy)
 	return made, err
 }

@@ -42,6 +42,9 @@ func (s *session) report(ctx context.Context, q reportInput) (*diff.Report, erro
 	if err := rejectionOf(answers); err != nil {
 		return nil, err
 	}
+	if s.reviewed, err = reviewedObjects(answers); err != nil {
+		return nil, err
+	}
 	var after []manifest.Source
 	notes := []string{}
 	if q.rendered != nil {
@@ -68,6 +71,26 @@ func (s *session) report(ctx context.Context, q reportInput) (*diff.Report, erro
 	made.Applyable = hasWork(q.decision) || slices.ContainsFunc(slices.Concat(made.Changes, made.Hooks, made.Kept),
 		causesApply)
 	return made, nil
+}
+
+// reviewedObjects returns what policies read: each object as the server would store it, or as it is
+// sent where the server was not asked.
+func reviewedObjects(answers []helmsdk.DryRunResult) (objects []map[string]any, err error) {
+	for _, a := range answers {
+		text := a.Desired
+		if text == nil {
+			text = a.Rendered
+		}
+		if text == nil {
+			continue // deleted
+		}
+		var object map[string]any
+		if err := json.Unmarshal(text, &object); err != nil {
+			return nil, fmt.Errorf("read an object of the chart: %w", err)
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
 }
 
 // appliedSources returns what was applied last: the revision that is deployed or was the last

@@ -26,6 +26,8 @@ type session struct {
 	secrets *values.Secrets
 	// history holds the revisions of the release, newest last.
 	history []helmsdk.Release
+	// reviewed holds the objects that policies read, after a report.
+	reviewed []map[string]any
 }
 
 // open connects to the cluster, and reads the release's history.

@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
+	"github.com/nuon-toolkit/nuon/runnerd/planpolicy"
 )
 
 // Kind plans and applies manifests. It implements deploy.Kind.
@@ -91,12 +92,25 @@ func (o *operation) Plan(ctx context.Context) (deploy.Plan, error) {
 	if err != nil {
 		return deploy.Plan{}, err
 	}
-	planned := deploy.Plan{Report: report, Inventory: refs(o.objects)}
+	planned := deploy.Plan{Report: report, Inventory: refs(o.objects), Reviewed: o.seen.reviewed()}
 	if planned.Observed, err = o.Observe(ctx); err != nil {
 		return deploy.Plan{}, err
 	}
 	planned.Files, err = save(o.objects, o.inventory)
 	return planned, err
+}
+
+// reviewed returns what policies read: each object as the server would store it, or as it is applied
+// where the server was not asked.
+func (s *dryRunSet) reviewed() (in planpolicy.Input) {
+	for _, a := range s.desired {
+		object := a.Unstructured
+		if a.applied != nil {
+			object = a.applied
+		}
+		in.Objects = append(in.Objects, object.Object)
+	}
+	return in
 }
 
 // Report repeats the dry runs. A rejection is a deploy.RejectedError.

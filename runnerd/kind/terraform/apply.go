@@ -33,7 +33,8 @@ func (s *session) Report(ctx context.Context) (*diff.Report, error) {
 	if now := s.terraform.tool.Version; now != noted.Terraform {
 		return nil, job.Stalef("the plan was made by Terraform %s, and this runner has %s now", noted.Terraform, now)
 	}
-	return s.report(ctx)
+	made, _, err := s.report(ctx)
+	return made, err
 }
 
 // Apply applies the plan file and returns the outputs of the resulting state. All states

@@ -40,7 +40,7 @@ func (s *session) Plan(ctx context.Context) (deploy.Plan, error) {
 	}
 	// This is the state that Terraform read while it held the lock.
 	made := deploy.Plan{Environ: s.variables.environ, Observed: observation(s.endpoint.LastVersion())}
-	if made.Report, err = s.report(ctx); err != nil || !made.Report.Applyable {
+	if made.Report, made.Reviewed.Plan, err = s.report(ctx); err != nil || !made.Report.Applyable {
 		return made, err
 	}
 	changed := overlayFiles(s.workspace.inModule(s.variables.policies), changedFiles(before, after))

@@ -9,20 +9,19 @@ import (
 	tfplan "github.com/nuon-toolkit/nuon/diff/terraform"
 )
 
-// report describes the plan file of the workspace. The same plan with the same
-// secrets has the same digest.
-func (s *session) report(ctx context.Context) (*diff.Report, error) {
-	shown, err := s.terraform.show(ctx, s.workspace.plan())
-	if err != nil {
-		return nil, err
+// report describes the plan file of the workspace, and returns the plan in JSON. The same plan with
+// the same secrets has the same digest.
+func (s *session) report(ctx context.Context) (made *diff.Report, shown []byte, err error) {
+	if shown, err = s.terraform.show(ctx, s.workspace.plan()); err != nil {
+		return nil, nil, err
 	}
 	sensitiveIn(shown, func(text []byte) { s.Env.Redact.Add(text) })
-	made, err := tfplan.Report(bytes.NewReader(shown), tfplan.Options{
+	made, err = tfplan.Report(bytes.NewReader(shown), tfplan.Options{
 		Secrets: s.Secrets.Contains(),
 		TagKey:  s.Env.Key.Derive("report tags").Reveal(),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("describe the plan: %w", err)
+		return nil, nil, fmt.Errorf("describe the plan: %w", err)
 	}
-	return made, nil
+	return made, shown, nil
 }

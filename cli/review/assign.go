@@ -1,0 +1,162 @@
+package review
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/screen"
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// This file assigns plans, and filters the queue by assignee.
+
+// assigned holds the result of an assignment.
+type assigned struct {
+	id       string
+	approval api.Approval
+	err      error
+}
+
+// assign sends an assignment.
+func (d *requester) assign(id string, to api.Assignment) tea.Cmd {
+	return d.Do(d.patience, func(ctx context.Context) tea.Msg {
+		a, err := apiclient.Decode[api.Approval](d.client.AssignApproval(ctx, id, to))
+		a.Report = nil
+		return assigned{id, a, screen.TimeoutError(err)}
+	})
+}
+
+// Me is the assignee that stands for the caller.
+const Me = "me"
+
+// assign assigns the selected plans to the user or, with an empty name, to nobody.
+func (m *model) assign(to string) tea.Cmd {
+	if !m.live() {
+		m.say(m.theme.Warn, "control plane unreachable: cannot assign anything")
+		return nil
+	}
+	items := m.queue.marked()
+	if len(items) == 0 {
+		items = m.queue.current().covers()
+	}
+	var cmds []tea.Cmd
+	for _, i := range items {
+		if i.ended || to == Me && i.approval.Yours || to == "" && i.approval.Assignee == "" {
+			continue
+		}
+		was := i.approval.Assignee
+		cmds = append(cmds, m.ask.assign(i.approval.ID, api.Assignment{Assignee: to, Expected: &was}))
+	}
+	if len(cmds) == 0 {
+		m.say(m.theme.Faint, "nothing to assign")
+		return nil
+	}
+	m.assigning = assigning{left: len(cmds), to: to}
+	return tea.Batch(cmds...)
+}
+
+// assigning is the progress of an assignment of several plans.
+type assigning struct {
+	left, done int
+	to         string
+	err        error
+}
+
+// assigned handles the result of one assignment.
+func (m *model) assigned(a assigned) {
+	p := &m.assigning
+	p.left--
+	if a.err != nil {
+		p.err = a.err
+	} else if p.done++; true {
+		if i := m.queue.find(a.id); i != nil {
+			i.approval.Assignee, i.approval.AssignedBy, i.approval.Yours =
+				a.approval.Assignee, a.approval.AssignedBy, a.approval.Yours
+		}
+	}
+	if p.left > 0 {
+		return
+	}
+	what := diff.Plural(p.done, "plan is", "plans are") + " assigned to you"
+	if p.to == "" {
+		what = diff.Plural(p.done, "plan is", "plans are") + " assigned to nobody"
+	}
+	switch {
+	case p.err != nil && p.done == 0:
+		m.say(m.theme.Bad, firstLine(p.err))
+	case p.err != nil:
+		m.say(m.theme.Bad, what+"; not all: "+firstLine(p.err))
+	default:
+		m.say(m.theme.Good, what)
+	}
+}
+
+// The words of the filter that stand for assignees: @NAME, the user, and nobody.
+const (
+	assigneePrefix = "@"
+	mine           = assigneePrefix + Me
+	nobodys        = assigneePrefix + "none"
+)
+
+// hasAssignee reports whether an approval has the assignee of a word of the filter.
+func hasAssignee(a api.Approval, word string) bool {
+	switch word {
+	case mine:
+		return a.Yours
+	case nobodys:
+		return a.Assignee == ""
+	}
+	return strings.HasPrefix(strings.ToLower(a.Assignee), strings.TrimPrefix(word, assigneePrefix))
+}
+
+// HasAssignee reports whether an approval is assigned to an approver: a name, "me", or "none" for nobody.
+func HasAssignee(a api.Approval, who string) bool {
+	switch who {
+	case Me:
+		return a.Yours
+	case "none":
+		return a.Assignee == ""
+	}
+	return a.Assignee == who
+}
+
+// nextAssignee changes the filter: all plans of the team, those of the user, and those of nobody.
+func (m *model) nextAssignee() tea.Cmd {
+	next := mine
+	var words []string
+	for _, w := range m.queue.filter {
+		switch {
+		case w == mine:
+			next = nobodys
+		case w == nobodys:
+			next = ""
+		case !strings.HasPrefix(w, assigneePrefix):
+			words = append(words, w)
+		}
+	}
+	return m.setFilter(strings.TrimSpace(strings.Join(words, " ") + " " + next))
+}
+
+// assignee names who has the plans of a row: "@bob", "@2 people", or nothing.
+func (m *model) assignee(at row) string {
+	names := map[string]bool{}
+	who := ""
+	for _, i := range at.alike() {
+		if a := i.approval; a.Assignee != "" {
+			names[a.Assignee] = true
+			if who = assigneePrefix + console.Line(a.Assignee); a.Yours {
+				who = mine
+			}
+		}
+	}
+	if len(names) > 1 {
+		return fmt.Sprintf("%s%d people", assigneePrefix, len(names))
+	}
+	return who
+}

@@ -1,0 +1,13 @@
+// Package planpolicy evaluates the app's policies on a plan: Rego on the JSON of a Terraform plan, or
+// on each Kubernetes object that the plan applies. It returns what each policy decided, as a part of
+// the masked report.
+//
+// Policies are the vendor's texts, and the plan is the customer's: a policy sees no secret. Values
+// that are marked as sensitive, the values of Secrets, and known secrets inside of other values are
+// replaced before a policy reads them, so no message can reveal them. A policy calls nothing outside
+// of its input (package rego) and ends after a limited time.
+//
+// What is not evaluated is reported as such and never as passed: a policy for another engine, one with
+// errors, an evaluation that fails or takes too long. Package deploy calls this package; it never
+// decides what follows from a result.
+package planpolicy

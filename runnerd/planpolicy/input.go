@@ -1,0 +1,209 @@
+package planpolicy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// masked replaces a value that a policy must not see.
+const masked = "(sensitive value)"
+
+// documents returns the inputs of policies, without secrets.
+func (in Input) documents() ([]document, error) {
+	if in.Plan != nil {
+		value, err := in.plan()
+		return []document{{value: value}}, err
+	}
+	var documents []document
+	for _, object := range in.Objects {
+		d, err := in.object(object)
+		if err != nil {
+			return nil, err
+		}
+		documents = append(documents, d)
+	}
+	return documents, nil
+}
+
+// plan returns the input of a Terraform plan: {"plan": …}.
+func (in Input) plan() (ast.Value, error) {
+	var plan map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(in.Plan))
+	decoder.UseNumber()
+	if err := decoder.Decode(&plan); err != nil {
+		return nil, err
+	}
+	maskPlan(plan)
+	return in.value(map[string]any{"plan": plan})
+}
+
+// object returns the input of a Kubernetes object in the form of an admission review.
+func (in Input) object(object map[string]any) (document, error) {
+	copied := map[string]any{}
+	for key, value := range object {
+		copied[key] = value
+	}
+	version, _ := copied["apiVersion"].(string)
+	kind, _ := copied["kind"].(string)
+	if kind == "Secret" {
+		for _, part := range []string{"data", "stringData"} {
+			if values, ok := copied[part].(map[string]any); ok {
+				copied[part] = maskAll(values)
+			}
+		}
+	}
+	group, v, grouped := strings.Cut(version, "/")
+	if !grouped {
+		group, v = "", version
+	}
+	metadata, _ := copied["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	namespace, _ := metadata["namespace"].(string)
+	value, err := in.value(map[string]any{"review": map[string]any{
+		"kind":      map[string]any{"group": group, "version": v, "kind": kind},
+		"name":      name,
+		"namespace": namespace,
+		"object":    copied,
+	}})
+	if err != nil {
+		return document{}, fmt.Errorf("%s %s: %w", kind, name, err)
+	}
+	return document{object: strings.TrimSpace(kind + " " + name), value: value}, nil
+}
+
+func (in Input) value(v map[string]any) (ast.Value, error) { return ast.InterfaceToValue(in.redact(v)) }
+
+// redact returns a copy in which known secrets are replaced in all texts and keys.
+func (in Input) redact(v any) any {
+	switch v := v.(type) {
+	case string:
+		return in.Redact(v)
+	case json.Number:
+		if text := in.Redact(v.String()); text != v.String() {
+			return text
+		}
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = in.redact(v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			out[in.Redact(key)] = in.redact(value)
+		}
+		return out
+	}
+	return v
+}
+
+// maskPlan masks in a Terraform plan what it marks as sensitive.
+func maskPlan(plan map[string]any) {
+	for _, list := range []string{"resource_changes", "resource_drift"} {
+		for _, r := range items(plan[list]) {
+			maskChange(r["change"])
+		}
+	}
+	outputs, _ := plan["output_changes"].(map[string]any)
+	for _, o := range outputs {
+		maskChange(o)
+	}
+	maskValues(plan["planned_values"])
+	if state, ok := plan["prior_state"].(map[string]any); ok {
+		maskValues(state["values"])
+	}
+	maskVariables(plan)
+}
+
+func maskChange(v any) {
+	change, _ := v.(map[string]any)
+	for _, side := range []string{"before", "after"} {
+		if value, ok := change[side]; ok {
+			change[side] = mask(value, change[side+"_sensitive"])
+		}
+	}
+}
+
+// maskValues masks the values of a state, or of what will be one.
+func maskValues(v any) {
+	values, _ := v.(map[string]any)
+	outputs, _ := values["outputs"].(map[string]any)
+	for _, o := range outputs {
+		if output, ok := o.(map[string]any); ok && output["sensitive"] == true {
+			output["value"] = masked
+		}
+	}
+	maskModule(values["root_module"])
+}
+
+func maskModule(v any) {
+	module, _ := v.(map[string]any)
+	for _, r := range items(module["resources"]) {
+		r["values"] = mask(r["values"], r["sensitive_values"])
+	}
+	for _, child := range items(module["child_modules"]) {
+		maskModule(child)
+	}
+}
+
+// maskVariables masks the values of variables that the module declares as sensitive.
+func maskVariables(plan map[string]any) {
+	variables, _ := plan["variables"].(map[string]any)
+	configuration, _ := plan["configuration"].(map[string]any)
+	root, _ := configuration["root_module"].(map[string]any)
+	declared, _ := root["variables"].(map[string]any)
+	for name, v := range variables {
+		d, known := declared[name].(map[string]any)
+		if variable, ok := v.(map[string]any); ok && (!known || d["sensitive"] == true) {
+			variable["value"] = masked
+		}
+	}
+}
+
+// items returns the objects of a list.
+func items(v any) []map[string]any {
+	list, _ := v.([]any)
+	var objects []map[string]any
+	for _, one := range list {
+		if object, ok := one.(map[string]any); ok {
+			objects = append(objects, object)
+		}
+	}
+	return objects
+}
+
+// mask returns a value in which the parts that marks mark are masked: true marks everything below
+// it, and an object or a list has a mark for each part.
+func mask(value, marks any) any {
+	if marks == true && value != nil {
+		return masked
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		parts, _ := marks.(map[string]any)
+		for key, part := range value {
+			value[key] = mask(part, parts[key])
+		}
+	case []any:
+		parts, _ := marks.([]any)
+		for i := range value {
+			if i < len(parts) {
+				value[i] = mask(value[i], parts[i])
+			}
+		}
+	}
+	return value
+}
+
+func maskAll(values map[string]any) map[string]any {
+	out := map[string]any{}
+	for key := range values {
+		out[key] = masked
+	}
+	return out
+}
