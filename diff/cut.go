@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"maps"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
@@ -35,7 +34,7 @@ func (m *Masker) cut(before, after UnmaskedSide) (was, is UnmaskedSide, hidden, 
 	was, is = before, after
 	sides := []*UnmaskedSide{&was, &is}
 	for _, s := range sides {
-		c.find(raw.Reveal(s.Value))
+		c.find(s.Value)
 	}
 	var others map[string]bool
 	for _, s := range sides {
@@ -43,7 +42,7 @@ func (m *Masker) cut(before, after UnmaskedSide) (was, is UnmaskedSide, hidden, 
 			continue
 		}
 		own := map[string]bool{}
-		s.Value = raw.Of(c.part(raw.Reveal(s.Value), others, own))
+		s.Value = raw.Map(s.Value, func(text string) string { return c.text(text, others, own) })
 		for part := range own {
 			copied = copied || s == &is && !others[part]
 		}
@@ -64,28 +63,23 @@ type secretCutter struct {
 
 // canCut reports whether parts of a value can be shown without the others.
 func (c *secretCutter) canCut(v Raw) bool {
-	text, isText := raw.Reveal(v).(string)
+	text, isText := raw.String(v)
 	return v.IsNull() || v.IsObject() || v.IsList() || isText && (strings.Contains(text, "\n") || !c.isSecret(text))
 }
 
 // find collects the keys of the lines that hold a secret.
-func (c *secretCutter) find(v any) {
-	switch v := v.(type) {
-	case string:
-		for line := range strings.Lines(v) {
+func (c *secretCutter) find(v Raw) {
+	raw.Leaves(v, func(text string, isKey bool) bool {
+		if isKey {
+			return true
+		}
+		for line := range strings.Lines(text) {
 			if key := lineKey(line); key != "" && c.isSecret(line) {
 				c.keys[key] = true
 			}
 		}
-	case []any:
-		for _, e := range v {
-			c.find(e)
-		}
-	case map[string]any:
-		for _, e := range v {
-			c.find(e)
-		}
-	}
+		return true
+	})
 }
 
 // lineKey returns the key that a line sets, the text before = or :. It is empty when the line sets
@@ -101,28 +95,8 @@ func lineKey(line string) string {
 	return strings.TrimSpace(key)
 }
 
-// part returns a value with the parts that hold a secret replaced. It adds the texts that it cuts
+// text returns a text with the parts that hold a secret replaced. It adds the texts that it cuts
 // to own; others are those of the before side, or nil when there is no before side.
-func (c *secretCutter) part(v any, others, own map[string]bool) any {
-	switch v := v.(type) {
-	case string:
-		return c.text(v, others, own)
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = c.part(e, others, own)
-		}
-		return out
-	case map[string]any:
-		out := maps.Clone(v)
-		for k, e := range v {
-			out[k] = c.part(e, others, own)
-		}
-		return out
-	}
-	return v
-}
-
 func (c *secretCutter) text(text string, others, own map[string]bool) string {
 	if !strings.Contains(text, "\n") {
 		if !c.isSecret(text) {

@@ -23,8 +23,8 @@ func LookAlikeFinding(path string, before, after Raw) (Finding, bool) {
 		}
 		return true
 	})
-	was, _ := raw.Reveal(before).(string)
-	is, _ := raw.Reveal(after).(string)
+	was, _ := raw.String(before)
+	is, _ := raw.String(after)
 	clean := raw.Leaves(after, func(text string, _ bool) bool {
 		return isASCII(text) || known[text] || len(lookAlikePositions([]rune(text))) == 0
 	})

@@ -28,7 +28,7 @@ func holdsSecret(v raw.Value) bool {
 			}
 		}
 	default:
-		text, _ := raw.Reveal(v).(string)
+		text, _ := raw.String(v)
 		_, found := secret.Redact(text, nil)
 		return found != nil || len(secret.Passwords(text)) > 0
 	}

@@ -160,7 +160,7 @@ func (m *Masker) Name(s string) string {
 // of a list by its keys counts as a name.
 func (m *Masker) Step(s tree.Step) string {
 	switch {
-	case s.IsSelect && len(s.By) > 0:
+	case s.IsSelect && len(s.By()) > 0:
 		return m.Name(s.Select)
 	case s.IsSelect:
 		return m.Text(s.Select)

@@ -1,9 +1,9 @@
 package diff
 
 import (
+	"encoding/binary"
 	"hash/maphash"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -248,8 +248,10 @@ func hashTexts(texts ...string) uint64 {
 	var h maphash.Hash
 	h.SetSeed(contentSeed)
 	for _, s := range texts {
-		h.WriteString(strconv.Itoa(len(s)))
-		h.WriteString(":" + s)
+		var length [8]byte
+		binary.LittleEndian.PutUint64(length[:], uint64(len(s)))
+		h.Write(length[:])
+		h.WriteString(s)
 	}
 	return h.Sum64()
 }

@@ -123,8 +123,8 @@ func (c *comparer) emitWhole(count int, p tree.Path, n node) {
 
 // document compares the contents of two texts if both are JSON, YAML or base64 of text.
 func (c *comparer) document(p tree.Path, n node) bool {
-	was, isText := raw.Reveal(n.before).(string)
-	is, areTexts := raw.Reveal(n.after).(string)
+	was, isText := raw.String(n.before)
+	is, areTexts := raw.String(n.after)
 	if !isText || !areTexts || was == "" || is == "" || c.masker.ContainsSecret(was) || c.masker.ContainsSecret(is) {
 		return false
 	}
@@ -157,7 +157,7 @@ func (c *comparer) list(p tree.Path, n node) {
 }
 
 func inDocument(p tree.Path) bool {
-	return slices.ContainsFunc(p, func(s tree.Step) bool { return s.Into != "" })
+	return slices.ContainsFunc(p, func(s tree.Step) bool { return s.Into() != "" })
 }
 
 // set compares lists of texts without order.
@@ -269,7 +269,7 @@ func (c *comparer) moved(p tree.Path, n node, pairs []tree.Pair) {
 	slices.Sort(was)
 	element := func(place int) any {
 		if e := n.before.At(place); !e.IsObject() && !e.IsList() {
-			return raw.Reveal(e)
+			return e
 		}
 		return json.Number(strconv.Itoa(place))
 	}
@@ -312,7 +312,7 @@ func namesBy(list raw.Value, keys []string) (names []string, ok bool) {
 		name := ""
 		for k, key := range keys {
 			value, _ := list.At(i).Get(key)
-			text, isText := raw.Reveal(value).(string)
+			text, isText := raw.String(value)
 			switch {
 			case k == 0 && (!isText || text == ""):
 				return nil, false
@@ -339,8 +339,8 @@ func pathOf(p tree.Path, shown func(string) string) string {
 	var b strings.Builder
 	for _, s := range p {
 		switch {
-		case s.Into != "":
-			b.WriteString(" (" + s.Into + ") ")
+		case s.Into() != "":
+			b.WriteString(" (" + s.Into() + ") ")
 		case s.IsIndex:
 			b.WriteString("[" + s.Place() + "]")
 		case s.IsSelect:
@@ -357,11 +357,11 @@ func pathOf(p tree.Path, shown func(string) string) string {
 
 // values returns the values that select an element, without their keys.
 func values(s tree.Step) string {
-	if len(s.By) < 2 {
+	if len(s.By()) < 2 {
 		return s.Select
 	}
-	text := strings.TrimPrefix(s.Select, s.By[0]+"=")
-	for _, key := range s.By[1:] {
+	text := strings.TrimPrefix(s.Select, s.By()[0]+"=")
+	for _, key := range s.By()[1:] {
 		text = strings.Replace(text, ","+key+"=", " ", 1)
 	}
 	return text

@@ -201,10 +201,10 @@ func statements(role raw.Value) (doc raw.Value, ok bool) {
 			return raw.Value{}, false
 		}
 		if !some.IsList() {
-			all = append(all, raw.Reveal(some))
+			all = append(all, some)
 		}
 		for j := range some.Len() {
-			all = append(all, raw.Reveal(some.At(j)))
+			all = append(all, some.At(j))
 		}
 	}
 	return raw.Of(map[string]any{"Statement": all}), true

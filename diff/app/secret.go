@@ -37,7 +37,7 @@ func learn(m *diff.Masker, v raw.Value) {
 			learn(m, v.At(i))
 		}
 	default:
-		text, _ := raw.Reveal(v).(string)
+		text, _ := raw.String(v)
 		for _, password := range secret.Passwords(text) {
 			m.Learn(raw.Of(password))
 		}
@@ -61,13 +61,13 @@ func redactSecrets(before, after *diff.UnmaskedSide) {
 		return
 	}
 	var others map[string]bool
-	if text, ok := raw.Reveal(before.Value).(string); ok && !before.Absent {
+	if text, ok := raw.String(before.Value); ok && !before.Absent {
 		others = map[string]bool{}
 		if shown, own := secret.Redact(text, nil); own != nil {
 			before.Value, others = raw.Of(shown), own
 		}
 	}
-	if text, ok := raw.Reveal(after.Value).(string); ok {
+	if text, ok := raw.String(after.Value); ok {
 		if shown, own := secret.Redact(text, others); own != nil {
 			after.Value = raw.Of(shown)
 		}
@@ -98,7 +98,7 @@ func containsSecret(v raw.Value) bool {
 			}
 		}
 	default:
-		text, isText := raw.Reveal(v).(string)
+		text, isText := raw.String(v)
 		return isText && documentContainsSecret(text)
 	}
 	return false
@@ -107,7 +107,7 @@ func containsSecret(v raw.Value) bool {
 // containsSecretInside is holds for a part of a value that is shown as a whole, of which no part can be masked
 // separately.
 func containsSecretInside(v raw.Value) bool {
-	if text, isText := raw.Reveal(v).(string); isText {
+	if text, isText := raw.String(v); isText {
 		if _, own := secret.Redact(text, nil); own != nil {
 			return true
 		}

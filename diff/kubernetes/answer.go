@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
@@ -90,14 +89,11 @@ func (c *comparer) settleScale(v *values) {
 
 // withReplicas returns a copy of an object with another spec.replicas.
 func withReplicas(object, replicas raw.Value) raw.Value {
-	whole, _ := raw.Reveal(object).(map[string]any)
-	spec, ok := whole["spec"].(map[string]any)
-	if !ok {
+	spec, _ := object.Get("spec")
+	if !spec.IsObject() {
 		return object
 	}
-	whole, spec = maps.Clone(whole), maps.Clone(spec)
-	spec["replicas"], whole["spec"] = raw.Reveal(replicas), spec
-	return raw.Of(whole)
+	return object.With("spec", spec.With("replicas", replicas))
 }
 
 // servers reports whether the server causes a difference: in a field that it owns, defaults
@@ -151,35 +147,35 @@ func cut(t *schema.Type, v raw.Value, paths []tree.Path) raw.Value {
 	if v.IsList() {
 		return cutElements(t, v, paths)
 	}
-	object, ok := raw.Reveal(v).(map[string]any)
-	if !ok {
+	if !v.IsObject() {
 		return v
 	}
-	out := maps.Clone(object)
 	below := map[string][]tree.Path{}
 	for _, p := range paths {
 		if k := p[0].Key; len(p) == 1 {
-			delete(out, k)
+			v = v.Without(k)
 		} else {
 			below[k] = append(below[k], p[1:])
 		}
 	}
 	for k, rest := range below {
-		child, ok := out[k]
+		child, ok := v.Get(k)
 		if !ok {
 			continue
 		}
-		left := cut(t.Field(k), raw.Of(child), rest)
-		if out[k] = raw.Reveal(left); left.IsList() && left.Len() == 0 || left.IsObject() && len(left.Keys()) == 0 {
-			delete(out, k)
+		left := cut(t.Field(k), child, rest)
+		if left.IsList() && left.Len() == 0 || left.IsObject() && len(left.Fields()) == 0 {
+			v = v.Without(k)
+		} else {
+			v = v.With(k, left)
 		}
 	}
-	return raw.Of(out)
+	return v
 }
 
 // cutElements removes elements of a list, or parts of them.
 func cutElements(t *schema.Type, v raw.Value, paths []tree.Path) raw.Value {
-	var out []any
+	var out []raw.Value
 	for i := range v.Len() {
 		var rest []tree.Path
 		goes := false
@@ -192,10 +188,10 @@ func cutElements(t *schema.Type, v raw.Value, paths []tree.Path) raw.Value {
 			}
 		}
 		if !goes {
-			out = append(out, raw.Reveal(cut(t.Elem(), v.At(i), rest)))
+			out = append(out, cut(t.Elem(), v.At(i), rest))
 		}
 	}
-	return raw.Of(out)
+	return raw.OfList(out)
 }
 
 // standsAt reports whether a step leads to an element of a list.
@@ -205,8 +201,8 @@ func standsAt(elem *schema.Type, e raw.Value, place int, s tree.Step) bool {
 		return s.Index == place
 	case !s.IsSelect:
 		return false
-	case len(s.By) > 0:
-		name, ok := keyName(e, elem, s.By)
+	case len(s.By()) > 0:
+		name, ok := keyName(e, elem, s.By())
 		return ok && name == s.Select
 	}
 	name, ok := scalarText(e)

@@ -420,6 +420,7 @@ func (c *comparer) show(j *job, found []difference, out *outcome) {
 	if a := out.change.Action; a == diff.Create || a == diff.Destroy || a == diff.Forget {
 		s.only = foldServer
 	}
+	s.out = make([]difference, 0, len(found))
 	builtin := c.isBuiltin(j.id)
 	for _, d := range found {
 		d.builtin = d.builtin || builtin && len(d.path) == 0

@@ -71,7 +71,9 @@ func pathText(p tree.Path, shown func(tree.Step) string) string {
 		return p.Text(shown)
 	}
 	var b strings.Builder
-	b.WriteString(p[:root-2].Text(shown) + " (schema)")
+	b.Grow(len(p) * len("properties"))
+	b.WriteString(p[:root-2].Text(shown))
+	b.WriteString(" (schema)")
 	rest := p[root:]
 	for first := true; ; first = false {
 		field, after, ok := fieldStep(rest)
@@ -79,21 +81,23 @@ func pathText(p tree.Path, shown func(tree.Step) string) string {
 			break
 		}
 		rest = after
-		switch text := (tree.Path{{}, field}).Text(shown); {
+		switch {
 		case field.IsIndex:
 			b.WriteString("[]")
 		case field.IsSelect:
 			b.WriteString("[*]")
-		case first:
-			b.WriteString(" " + strings.TrimPrefix(text, "."))
 		default:
-			b.WriteString(text)
+			if first {
+				b.WriteByte(' ')
+			}
+			tree.Path{field}.AppendText(&b, first, shown)
 		}
 	}
 	if len(rest) > 0 {
-		b.WriteString(": " + strings.TrimPrefix(append(tree.Path{{}}, rest...).Text(shown), "."))
+		b.WriteString(": ")
+		rest.AppendText(&b, rest[0].Into() == "", shown)
 	}
-	return b.String()
+	return strings.TrimRight(b.String(), " ")
 }
 
 // schema adds a part of a schema that only one side has, if that is a whole
@@ -128,14 +132,7 @@ func (s *shower) schema(d difference, v raw.Value) bool {
 const opened = 2
 
 func without(v raw.Value, key string) raw.Value {
-	kept := make(map[string]any, len(v.Keys()))
-	for _, k := range v.Keys() {
-		if k != key {
-			child, _ := v.Get(k)
-			kept[k] = raw.Reveal(child)
-		}
-	}
-	return raw.Of(kept)
+	return v.Without(key)
 }
 
 // mentions reports whether a small value has a key at any depth.

@@ -8,10 +8,10 @@ import (
 
 // difference is one place at which two objects differ, before it is masked or described.
 type difference struct {
-	path                tree.Path
-	typ                 *schema.Type
-	before, after       raw.Value
-	hasBefore, hasAfter bool
+	path tree.Path
+	// typ is the type of the place, and was the one before the change; see comparison.earlier.
+	typ, was      *schema.Type
+	before, after raw.Value
 	// parent is the object without the field, if only one side has it: some
 	// defaults depend on other fields of that object. Inside a value that is
 	// added or removed as a whole, it is that value.
@@ -22,32 +22,32 @@ type difference struct {
 	// for each element of after its index in before, or -1. Before and After
 	// are then the names of the elements, whose own differences are separate.
 	order []int
+	// used are the labels that something in the set reads.
+	used *labelReaders
+	// cutBefore and cutAfter are shown instead of the values if a part of them is secret;
+	// null shows the values.
+	cutBefore, cutAfter raw.Value
+	// fold is the rule that folds the difference, and owner another manager of the field.
+	fold, owner string
+	// outline is shown instead of a value that is too long for its line; null shows the value.
+	outline             raw.Value
+	hasBefore, hasAfter bool
 	// atomic: the difference is inside a list that an apply replaces as a whole.
 	atomic bool
-	// was is the type of the place before the change; see comparison.earlier.
-	was *schema.Type
 	// authored: the place is in a status that the author of a manifest writes.
 	authored bool
-	// read: pods of the object read their own labels or annotations. used are
-	// the labels that something in the set reads.
+	// read: pods of the object read their own labels or annotations.
 	read bool
-	used *labelReaders
 	// builtin: the place belongs to the API itself, not to a custom resource
 	// or to a document inside a string.
 	builtin bool
 	// sensitive: the context of the value marks it as one that must not be shown.
 	sensitive bool
 	holds     secretScope
-	// cutBefore and cutAfter are shown instead of the values if a part of them is secret;
-	// null shows the values. Changed means that the secret part is new or changed.
-	cutBefore, cutAfter raw.Value
-	changed             bool
+	// changed: the secret part of the value is new or changed.
+	changed bool
 	// runs: the value is that of a variable that a command of its container runs.
 	runs bool
-	// fold is the rule that folds the difference, and owner another manager of the field.
-	fold, owner string
-	// outline is shown instead of a value that is too long for its line; null shows the value.
-	outline raw.Value
 	// regenerated: the value is generated on each rendering.
 	regenerated bool
 }

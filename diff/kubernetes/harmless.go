@@ -212,6 +212,6 @@ func inert(d *difference, rest tree.Path) bool {
 	if len(rest) == 0 {
 		return !mentions(d.after, "default")
 	}
-	text, isText := raw.Reveal(d.after).(string)
+	text, isText := raw.String(d.after)
 	return len(rest) == 1 && rest[0].Key == "default" && isText && text == ""
 }

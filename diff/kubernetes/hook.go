@@ -20,7 +20,7 @@ func annotation(object raw.Value, key string) (string, bool) {
 	metadata, _ := object.Get("metadata")
 	annotations, _ := metadata.Get("annotations")
 	v, _ := annotations.Get(key)
-	text, ok := raw.Reveal(v).(string)
+	text, ok := raw.String(v)
 	return text, ok
 }
 

@@ -238,9 +238,9 @@ func (w *walker) element(n node, how pairing, pair tree.Pair) {
 	step := pair.Step()
 	switch {
 	case how.after != nil && e.hasAfter:
-		step = tree.Step{IsSelect: true, Select: how.after[pair.After], By: how.by, Lone: step.Lone}
+		step = tree.Selected(how.after[pair.After], how.by, step.Lone)
 	case how.before != nil && !e.hasAfter:
-		step = tree.Step{IsSelect: true, Select: how.before[pair.Before], By: how.by, Lone: step.Lone}
+		step = tree.Selected(how.before[pair.Before], how.by, step.Lone)
 	}
 	w.step(step, e)
 }

@@ -36,7 +36,7 @@ func (s *names) secretIn(t *schema.Type, builtin bool, holds secretScope, parent
 	if key == "value" {
 		name = secret.Beside(parent)
 	}
-	text, isText := raw.Reveal(value).(string)
+	text, isText := raw.String(value)
 	if _, header := secret.Header(name, text); header || isText && key == lastApplied || key == "auth" &&
 		secret.Basic(text) {
 		return true
@@ -83,11 +83,11 @@ func optionSets(arg string) (value string, ok bool) {
 // optionValue reports whether an element of a list of arguments is a secret
 // that the option before it sets.
 func optionValue(args raw.Value, i int) bool {
-	option, ok := raw.Reveal(args.At(i - 1)).(string)
+	option, ok := raw.String(args.At(i - 1))
 	if !ok || len(option) < 2 || option[0] != '-' || strings.Contains(option, "=") {
 		return false
 	}
-	value, _ := raw.Reveal(args.At(i)).(string)
+	value, _ := raw.String(args.At(i))
 	return secret.Option(option, value) || secret.Value(strings.TrimLeft(option, "-"), args.At(i), secret.Name)
 }
 
@@ -131,7 +131,7 @@ func (s *names) sensitive(t *schema.Type, builtin, around bool, holds secretScop
 	case around:
 		return found(tellingPart(v), true)
 	}
-	text, _ := raw.Reveal(v).(string)
+	text, _ := raw.String(v)
 	if value, ok := optionSets(text); ok && !found(value, true) {
 		return false
 	}
@@ -153,11 +153,11 @@ func (s *names) sensitiveKeys(t *schema.Type, builtin, around bool, holds secret
 	if around && !found("", true) {
 		return false
 	}
-	for _, k := range v.Keys() {
-		child, _ := v.Get(k)
+	for _, f := range v.Fields() {
+		k, child := f.Key, f.Value
 		inner := around && k == "value" || s.secretIn(t, builtin, holds, v, k, child)
 		below := holds.at(builtin, v, k, child)
-		if below == secretData && !child.IsNull() && (!child.IsObject() || len(child.Keys()) > 0) {
+		if below == secretData && !child.IsNull() && (!child.IsObject() || len(child.Fields()) > 0) {
 			if !found("", true) || !copiesOf(k, child, func(text string) bool { return found(text, true) }) {
 				return false
 			}

@@ -59,7 +59,7 @@ func (s secretScope) secretAt(builtin bool, parent raw.Value, key string, value 
 	case secretData:
 		return !value.IsNull()
 	case templateData:
-		text, isText := raw.Reveal(value).(string)
+		text, isText := raw.String(value)
 		return isText && secret.Literal(text) && !strings.Contains(text, "{{")
 	}
 	return !value.IsObject() && !value.IsNull() && s.at(builtin, parent, key, value) == secretData

@@ -127,7 +127,7 @@ func described(p tree.Path) bool {
 	return ok && len(at.rest) == 1
 }
 
-func isText(v raw.Value) bool { _, ok := raw.Reveal(v).(string); return ok }
+func isText(v raw.Value) bool { _, ok := raw.String(v); return ok }
 
 var (
 	podAnnotations = []string{"spec", "template", "metadata", "annotations"}
@@ -157,7 +157,7 @@ func ownAndJobs(of []string, keys ...string) [][]string {
 // hash reports whether a value looks like a hash: long enough hex or digits,
 // or longer base64, with a digit. A word does not.
 func hash(v raw.Value) bool {
-	text, ok := raw.Reveal(v).(string)
+	text, ok := raw.String(v)
 	return ok && strings.ContainsAny(text, "0123456789") && hashLike().MatchString(text)
 }
 
@@ -197,11 +197,13 @@ func foldOf(d *difference) string {
 
 // keysOf returns the keys of a path, and whether it consists only of keys.
 func keysOf(p tree.Path) ([]string, bool) {
-	keys := make([]string, len(p))
-	for i, s := range p {
-		if s.IsIndex || s.IsSelect || s.Into != "" {
+	for _, s := range p {
+		if s.IsIndex || s.IsSelect || s.Into() != "" {
 			return nil, false
 		}
+	}
+	keys := make([]string, len(p))
+	for i, s := range p {
 		keys[i] = s.Key
 	}
 	return keys, true
@@ -259,5 +261,5 @@ func empty(t *schema.Type, v raw.Value) bool {
 	if v.IsList() {
 		return v.Len() == 0
 	}
-	return t.Shape() == schema.Map && v.IsObject() && len(v.Keys()) == 0
+	return t.Shape() == schema.Map && v.IsObject() && len(v.Fields()) == 0
 }

@@ -94,7 +94,7 @@ func (o *owners) byOurs(p tree.Path) bool {
 func (m *manager) owns(p tree.Path) bool {
 	fields := m.fields
 	for i, s := range p {
-		if s.Into != "" || s.IsIndex {
+		if s.Into() != "" || s.IsIndex {
 			// A manager owns a string or an atomic list as a whole.
 			return len(fields.Keys()) == 0
 		}

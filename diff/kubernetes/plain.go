@@ -29,7 +29,7 @@ func plainPlace(d *difference) bool {
 	if last.Key == "value" && len(d.path) > 1 && d.path[len(d.path)-2].IsSelect {
 		last = d.path[len(d.path)-2] // the name of the entry, such as an environment variable
 	}
-	for i := len(d.path) - 1; i > 0 && (last.IsIndex || last.IsSelect && len(last.By) == 0); i-- {
+	for i := len(d.path) - 1; i > 0 && (last.IsIndex || last.IsSelect && len(last.By()) == 0); i-- {
 		last = d.path[i-1]
 	}
 	if secret.Plain(last.Plain()) || secret.IsARN(d.before) || secret.IsARN(d.after) {
@@ -49,9 +49,8 @@ func plainPlace(d *difference) bool {
 // mixed reports whether an object has both fields that decide what runs and
 // fields that may hold a secret, so that it is shown part by part.
 func mixed(v raw.Value) bool {
-	for _, k := range v.Keys() {
-		child, _ := v.Get(k)
-		if authored[k] && !child.IsNull() || mixed(child) {
+	for _, f := range v.Fields() {
+		if authored[f.Key] && !f.Value.IsNull() || mixed(f.Value) {
 			return true
 		}
 	}
@@ -77,7 +76,7 @@ func isScript(d *difference) bool {
 		return true
 	}
 	return slices.ContainsFunc(d.values(), func(v raw.Value) bool {
-		text, _ := raw.Reveal(v).(string)
+		text, _ := raw.String(v)
 		return strings.HasPrefix(text, "#!")
 	})
 }

@@ -44,33 +44,15 @@ func redacted(v raw.Value, known map[string]bool) (shown raw.Value, own map[stri
 		return v, nil
 	}
 	own = map[string]bool{}
-	out := redactedPart(raw.Reveal(v), known, own)
+	out := raw.Map(v, func(text string) string {
+		shown, found := secret.Redact(text, known)
+		maps.Copy(own, found)
+		return shown
+	})
 	if len(own) == 0 {
 		return v, nil
 	}
-	return raw.Of(out), own
-}
-
-func redactedPart(v any, known, own map[string]bool) any {
-	switch v := v.(type) {
-	case string:
-		shown, found := secret.Redact(v, known)
-		maps.Copy(own, found)
-		return shown
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = redactedPart(e, known, own)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			out[k] = redactedPart(e, known, own)
-		}
-		return out
-	}
-	return v
+	return out, own
 }
 
 // minEncoded is the smallest length of base64 that is searched for a secret.

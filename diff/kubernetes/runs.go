@@ -29,11 +29,11 @@ func markRuns(found []difference, object raw.Value) {
 func valueAt(v raw.Value, p tree.Path) raw.Value {
 	for _, s := range p {
 		switch {
-		case s.IsSelect && len(s.By) == 1:
+		case s.IsSelect && len(s.By()) == 1:
 			list := v
 			v = raw.Value{}
 			for i := range list.Len() {
-				if raw.TextAt(list.At(i), s.By[0]) == s.Select {
+				if raw.TextAt(list.At(i), s.By()[0]) == s.Select {
 					v = list.At(i)
 				}
 			}
@@ -70,7 +70,7 @@ func runsVariable(container raw.Value, name string) bool {
 			return true
 		}
 	}
-	script, _ := raw.Reveal(fieldOf(container, "script")).(string)
+	script, _ := raw.String(fieldOf(container, "script"))
 	return strings.Contains(script, reference) || strings.Contains(script, name) && evaluates(script, name)
 }
 
@@ -97,7 +97,7 @@ func texts(v raw.Value, key string) []string {
 	var out []string
 	list := fieldOf(v, key)
 	for i := range list.Len() {
-		text, _ := raw.Reveal(list.At(i)).(string)
+		text, _ := raw.String(list.At(i))
 		out = append(out, text)
 	}
 	return out

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"encoding/base64"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,40 +21,38 @@ func secretKind(id manifest.ID) bool { return id.Kind == "Secret" && id.Group ==
 // base64. So equal bytes are equal in every spelling. A value that is no base64 stays as it is.
 // https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/secret-v1/
 func stored(whole raw.Value) raw.Value {
-	object, ok := raw.Reveal(whole).(map[string]any)
-	if !ok {
-		return whole
-	}
-	data, hasData := object["data"].(map[string]any)
-	plain, hasPlain := object["stringData"].(map[string]any)
-	if !hasData && (!hasPlain || object["data"] != nil) {
+	data, _ := whole.Get("data")
+	plain, _ := whole.Get("stringData")
+	if !data.IsObject() && (!plain.IsObject() || !data.IsNull()) {
 		return whole // the API server rejects this, so it is compared as written
 	}
-	merged := make(map[string]any, len(data)+len(plain))
-	for k, v := range data {
-		merged[k] = v
-		if text, ok := v.(string); ok {
+	merged := make(map[string]any, len(data.Fields())+len(plain.Fields()))
+	for _, f := range data.Fields() {
+		merged[f.Key] = f.Value
+		if text, ok := raw.String(f.Value); ok {
 			if decoded, ok := decode(text); ok {
-				merged[k] = base64.StdEncoding.EncodeToString(decoded)
+				merged[f.Key] = base64.StdEncoding.EncodeToString(decoded)
 			}
 		}
 	}
-	for k, v := range plain {
-		merged[k] = v
-		if text, ok := v.(string); ok {
-			merged[k] = base64.StdEncoding.EncodeToString([]byte(text))
+	for _, f := range plain.Fields() {
+		merged[f.Key] = f.Value
+		if text, ok := raw.String(f.Value); ok {
+			merged[f.Key] = base64.StdEncoding.EncodeToString([]byte(text))
 		}
 	}
-	out := maps.Clone(object)
-	out["data"] = merged
-	if hasPlain {
-		delete(out, "stringData")
+	out := whole.With("data", raw.Of(merged))
+	if plain.IsObject() {
+		out = out.Without("stringData")
 	}
-	return raw.Of(out)
+	return out
 }
 
 // decode decodes base64, which may be wrapped over lines.
 func decode(text string) ([]byte, bool) {
+	if strings.ContainsFunc(text, func(r rune) bool { return !inBase64(r) }) {
+		return nil, false // most texts are none, so this is checked without a copy
+	}
 	clean := strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' || r == ' ' || r == '\t' {
 			return -1
@@ -64,6 +61,11 @@ func decode(text string) ([]byte, bool) {
 	}, text)
 	decoded, err := base64.StdEncoding.DecodeString(clean)
 	return decoded, err == nil
+}
+
+// inBase64 reports whether base64 that is wrapped over lines may have a character.
+func inBase64(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("+/= \t\r\n", r)
 }
 
 // plainPlaces are the fields of a Secret that hold no secret. All others do, also
@@ -152,7 +154,7 @@ func leaves(text string, found func(value string)) {
 
 // partsInside calls found with all texts of a document and their keys.
 func partsInside(key string, v raw.Value, depth int, found func(key, value string)) {
-	switch text, isText := raw.Reveal(v).(string); {
+	switch text, isText := raw.String(v); {
 	case isText:
 		found(key, text)
 	case depth > maxDepth:

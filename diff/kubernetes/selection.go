@@ -39,7 +39,7 @@ func (s *selections) find(t *schema.Type, v raw.Value, p tree.Path) (raw.Value, 
 	for i, step := range p {
 		next, ok := raw.Value{}, false
 		switch {
-		case step.IsIndex || step.Into != "":
+		case step.IsIndex || step.Into() != "":
 		case step.IsSelect:
 			t = t.Elem()
 			next, ok = s.selected(p[:i], t, v, step)
@@ -56,8 +56,8 @@ func (s *selections) find(t *schema.Type, v raw.Value, p tree.Path) (raw.Value, 
 // selected returns the element of the list at a path that a step selects.
 func (s *selections) selected(at tree.Path, elem *schema.Type, list raw.Value, step tree.Step) (raw.Value, bool) {
 	name := func(e raw.Value) (string, bool) {
-		if len(step.By) > 0 {
-			return keyName(e, elem, step.By)
+		if len(step.By()) > 0 {
+			return keyName(e, elem, step.By())
 		}
 		return scalarText(e)
 	}
@@ -69,7 +69,7 @@ func (s *selections) selected(at tree.Path, elem *schema.Type, list raw.Value, s
 		}
 		return raw.Value{}, false
 	}
-	element, ok := s.of(at, step.By, func() map[string]raw.Value {
+	element, ok := s.of(at, step.By(), func() map[string]raw.Value {
 		out := make(map[string]raw.Value, list.Len())
 		for i := range list.Len() {
 			n, ok := name(list.At(i))
@@ -86,14 +86,14 @@ func (s *selections) selected(at tree.Path, elem *schema.Type, list raw.Value, s
 // step selects: "k:" and its keys as JSON, or "v:" and its value. At is the
 // path of the list. A set without keys owns the list as a whole.
 func (s *selections) managed(at tree.Path, fields raw.Value, step tree.Step) (owned raw.Value, ok bool) {
-	all := s.of(at, step.By, func() map[string]raw.Value {
+	all := s.of(at, step.By(), func() map[string]raw.Value {
 		keys := fields.Keys()
 		if len(keys) == 0 {
 			return nil
 		}
 		out := make(map[string]raw.Value, len(keys))
 		for _, k := range keys {
-			name, ok := managedName(k, step.By)
+			name, ok := managedName(k, step.By())
 			if _, twice := out[name]; ok && !twice {
 				out[name], _ = fields.Get(k)
 			}

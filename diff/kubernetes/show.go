@@ -80,7 +80,7 @@ func (s *shower) leaf(d difference) {
 // sized replaces base64 of binary data with its size and its hash. It returns
 // any other value, and a secret, unmodified.
 func (s *shower) sized(v raw.Value) raw.Value {
-	text, ok := raw.Reveal(v).(string)
+	text, ok := raw.String(v)
 	data, isBase64 := decode(text)
 	if !ok || !isBase64 || utf8.Valid(data) || s.knows != nil && s.knows(text) {
 		return v
@@ -92,8 +92,8 @@ func (s *shower) sized(v raw.Value) raw.Value {
 // changed adds a value that both sides have: the differences of the documents
 // inside two strings, or the value itself.
 func (s *shower) changed(d difference) {
-	before, wasText := raw.Reveal(d.before).(string)
-	after, isText := raw.Reveal(d.after).(string)
+	before, wasText := raw.String(d.before)
+	after, isText := raw.String(d.after)
 	if wasText && isText && documents(d.path) < maxDocuments {
 		if b, a, format, ok := tree.Embedded(before, after); ok && s.inner(d, b, a, format) {
 			return
@@ -131,7 +131,7 @@ func (s *shower) inner(d difference, before, after raw.Value, format string) boo
 func documents(p tree.Path) int {
 	n := 0
 	for _, s := range p {
-		if s.Into != "" {
+		if s.Into() != "" {
 			n++
 		}
 	}
@@ -161,7 +161,7 @@ func (s *shower) alone(d difference) {
 	v := d.values()[0]
 	switch {
 	case s.schema(d, v):
-	case v.IsObject() && len(v.Keys()) > 0 && s.opens(d, v):
+	case v.IsObject() && len(v.Fields()) > 0 && s.opens(d, v):
 		s.keys(d, v)
 	case v.IsList() && v.Len() > 0 && s.opens(d, v):
 		s.elements(d, v)
@@ -194,9 +194,8 @@ func (s *shower) opens(d difference, v raw.Value) bool {
 func compact(v raw.Value, budget *int) bool {
 	switch {
 	case v.IsObject():
-		for _, k := range v.Keys() {
-			child, _ := v.Get(k)
-			if *budget -= len(k) + 4; *budget < 0 || !compact(child, budget) {
+		for _, f := range v.Fields() {
+			if *budget -= len(f.Key) + 4; *budget < 0 || !compact(f.Value, budget) {
 				return false
 			}
 		}
@@ -237,8 +236,8 @@ func (d *difference) field(names *names, object raw.Value, key string, value raw
 // keys adds the fields of an object. It leaves out those that its address or
 // its place in a list already shows.
 func (s *shower) keys(d difference, v raw.Value) {
-	for _, k := range v.Keys() {
-		child, _ := v.Get(k)
+	for _, f := range v.Fields() {
+		k, child := f.Key, f.Value
 		p := d.path.Field(k)
 		if child.IsNull() && documents(d.path) == 0 {
 			var kept bool
@@ -265,7 +264,7 @@ func (d *difference) implied(p tree.Path) bool {
 	if len(d.path) == 1 && last.Key == "metadata" {
 		return key == "name" || key == "namespace"
 	}
-	for _, by := range last.By {
+	for _, by := range last.By() {
 		if key == by {
 			return true
 		}
@@ -305,7 +304,7 @@ func (s *shower) lone(d *difference) tree.Side {
 // text adds a plain value. A document in it is parsed only to find its
 // secrets: a new one is easier to read as it is written.
 func (s *shower) text(d difference, v raw.Value) {
-	text, ok := raw.Reveal(v).(string)
+	text, ok := raw.String(v)
 	if !ok || documents(d.path) >= maxDocuments || !secret.Mentions(text) {
 		s.leaf(d)
 		return

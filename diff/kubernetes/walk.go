@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
@@ -86,9 +87,10 @@ func (w *walker) emit(n node) {
 
 // object compares two objects key by key.
 func (w *walker) object(n node) {
-	keys := tree.Union(n.before.Keys(), n.after.Keys())
-	template := n.template || isPods(n.before, keys) || isPods(n.after, keys)
-	for _, k := range keys {
+	_, wasSpec := n.before.Get("spec")
+	_, isSpec := n.after.Get("spec")
+	template := n.template || isPods(n.before, wasSpec || isSpec) || isPods(n.after, wasSpec || isSpec)
+	for k := range unionOfKeys(n.before.Fields(), n.after.Fields()) {
 		child := node{
 			typ: n.typ.Field(k), was: n.was.Field(k), builtin: n.builtin || len(w.path) == 0 && !w.document && k == "metadata",
 			atomic: n.atomic, template: template, parentBefore: n.before, parentAfter: n.after,
@@ -99,6 +101,26 @@ func (w *walker) object(n node) {
 		child.after, child.hasAfter = w.get(&n, n.after, k)
 		child.holds = max(n.holds.at(n.builtin, n.before, k, child.before), n.holds.at(n.builtin, n.after, k, child.after))
 		w.step(tree.Step{Key: k}, child)
+	}
+}
+
+// unionOfKeys iterates over the keys of two objects in order.
+func unionOfKeys(a, b []raw.Field) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for len(a) > 0 || len(b) > 0 {
+			var key string
+			switch {
+			case len(b) == 0 || len(a) > 0 && a[0].Key < b[0].Key:
+				key, a = a[0].Key, a[1:]
+			case len(a) == 0 || b[0].Key < a[0].Key:
+				key, b = b[0].Key, b[1:]
+			default:
+				key, a, b = a[0].Key, a[1:], b[1:]
+			}
+			if !yield(key) {
+				return
+			}
+		}
 	}
 }
 
@@ -127,18 +149,12 @@ func storedNull(t *schema.Type, builtin bool, key string) (raw.Value, bool) {
 }
 
 // isPods reports whether an object defines pods: a Pod, a pod template, or the spec
-// of either, in objects of any kind. Keys must include all keys of the object.
-func isPods(v raw.Value, keys []string) bool {
-	if slices.Contains(keys, "spec") {
+// of either, in objects of any kind.
+func isPods(v raw.Value, hasSpec bool) bool {
+	if hasSpec {
 		v, _ = v.Get("spec")
-		keys = v.Keys()
 	}
-	for _, k := range []string{"containers", "initContainers"} {
-		if slices.Contains(keys, k) {
-			if list, _ := v.Get(k); list.IsList() {
-				return true
-			}
-		}
-	}
-	return false
+	containers, _ := v.Get("containers")
+	before, _ := v.Get("initContainers")
+	return containers.IsList() || before.IsList()
 }

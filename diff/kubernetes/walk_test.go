@@ -103,8 +103,8 @@ func appliedList(t *schema.Type, before []any, groups map[string][]difference, o
 func placeOf(elem *schema.Type, list []any, s tree.Step) int {
 	for i, e := range list {
 		name, ok := scalarText(raw.Of(e))
-		if len(s.By) > 0 {
-			name, ok = keyName(raw.Of(e), elem, s.By)
+		if len(s.By()) > 0 {
+			name, ok = keyName(raw.Of(e), elem, s.By())
 		}
 		if ok && name == s.Select {
 			return i

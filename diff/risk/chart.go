@@ -38,9 +38,9 @@ func chartValues(v raw.Value) map[string]bool {
 	fieldsIn(get(v, "spec"), maxSearch, func(k string, child raw.Value) bool {
 		switch k {
 		case "values", "valuesContent", "valuesObject", "set", "parameters":
-			release := map[string]any{"values": raw.Reveal(child)}
+			release := map[string]any{"values": child}
 			if k == "set" || k == "parameters" {
-				release = map[string]any{"set": raw.Reveal(child)}
+				release = map[string]any{"set": child}
 			}
 			if child.IsObject() {
 				risky("", "", child, maxSearch, out)

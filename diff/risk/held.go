@@ -164,7 +164,7 @@ func (o typedObject) value(key, parent string, v raw.Value) (any, bool) {
 	case v.IsList() && v.Len() == 0:
 		return nil, false
 	case !v.IsList() || !v.At(0).IsObject():
-		return raw.Reveal(v), true
+		return v, true
 	}
 	list := make([]any, v.Len())
 	for i := range list {

@@ -79,7 +79,7 @@ func (p pattern) under(at tree.Path) bool {
 
 func stepFits(step string, s tree.Step) bool {
 	switch {
-	case s.Into != "":
+	case s.Into() != "":
 		return false
 	case s.IsIndex || s.IsSelect:
 		return step == anyElement

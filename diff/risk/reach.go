@@ -470,7 +470,7 @@ func customPolicy(v raw.Value) customRules {
 			"priority", "tier", "order",
 			"serviceAccountSelector", "enableDefaultDeny", "preDNAT", "doNotTrack", "applyOnForward"} {
 			if part, ok := spec.Get(k); ok {
-				about[k] = raw.Reveal(part)
+				about[k] = part
 			}
 		}
 		whole, _ := raw.Text(raw.Of(about))

@@ -127,7 +127,7 @@ func children(a, b raw.Value) ([]tree.Step, func(raw.Value, tree.Step) (raw.Valu
 			s := tree.Step{Index: i, IsIndex: true}
 			if name, ok := v.At(i).Get("name"); ok {
 				n, _ := raw.Text(name)
-				s = tree.Step{IsSelect: true, Select: n, By: []string{"name"}}
+				s = tree.Selected(n, []string{"name"}, tree.Both)
 			}
 			if id := (tree.Path{s}).Pointer(tree.Step.Plain); !seen[id] {
 				seen[id] = true

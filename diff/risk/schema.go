@@ -78,8 +78,8 @@ func conversion(crd raw.Value) raw.Value {
 		return raw.Value{}
 	}
 	client := orElse(get(c, "webhook", "clientConfig"), get(c, "webhookClientConfig"))
-	return raw.Of([]any{raw.Reveal(get(client, "url")), raw.Reveal(get(client, "service", "name")),
-		raw.Reveal(get(client, "service", "namespace")), raw.Reveal(get(client, "service", "path"))})
+	return raw.OfList([]raw.Value{get(client, "url"), get(client, "service", "name"),
+		get(client, "service", "namespace"), get(client, "service", "path")})
 }
 
 // keyword splits a path into the schema of a version into a JSON Schema keyword and the path below
@@ -155,7 +155,7 @@ func schemaRequires(t Difference, after func(tree.Step) (raw.Value, bool)) bool 
 func below(v raw.Value, p tree.Path) raw.Value {
 	for _, s := range p {
 		switch {
-		case s.Into != "":
+		case s.Into() != "":
 			return raw.Value{}
 		case s.IsIndex || s.IsSelect:
 			v, _ = element(v, s)

@@ -71,7 +71,7 @@ func (s *textSearch) visit(p tree.Path, v raw.Value, depth int) {
 		child, _ := v.Get(k)
 		s.visit(p.Field(k), child, depth-1)
 	}
-	if t, ok := raw.Reveal(v).(string); ok {
+	if t, ok := raw.String(v); ok {
 		s.text(p, t)
 	}
 }
@@ -97,7 +97,7 @@ func (s *textSearch) text(p tree.Path, t string) {
 		if !ok {
 			continue
 		}
-		for id, object := range nested(raw.Of(map[string]any{"document": raw.Reveal(doc)})) {
+		for id, object := range nested(raw.Of(map[string]any{"document": doc})) {
 			s.add(textID{objectID: id, at: p.Pointer(tree.Step.Plain)}, textObject{object, p})
 		}
 	}

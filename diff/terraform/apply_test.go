@@ -115,7 +115,7 @@ func (p *patch) apply(path tree.Path, before any, has bool) (any, bool) {
 	if len(steps) == 0 {
 		return before, has
 	}
-	if format := steps[0].Into; format != "" {
+	if format := steps[0].Into(); format != "" {
 		return p.document(path, format, before)
 	}
 	return p.object(path, steps, before), true

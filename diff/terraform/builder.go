@@ -72,7 +72,7 @@ func (b *builder) learnNamed(v diff.Raw) {
 	case v.IsObject():
 		for _, k := range v.Keys() {
 			child, _ := v.Get(k)
-			if text, isText := raw.Reveal(child).(string); isText && isSecretKey(v, k, child) {
+			if text, isText := raw.String(child); isText && isSecretKey(v, k, child) {
 				b.learnValue(raw.Of(text))
 			}
 			b.learnNamed(child)
@@ -82,7 +82,7 @@ func (b *builder) learnNamed(v diff.Raw) {
 			b.learnNamed(v.At(i))
 		}
 	default:
-		text, _ := raw.Reveal(v).(string)
+		text, _ := raw.String(v)
 		for _, password := range secret.Passwords(text) {
 			b.learnValue(raw.Of(password))
 		}

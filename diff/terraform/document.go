@@ -26,8 +26,8 @@ func (c *comparer) document(p tree.Path, n node, depth int) bool {
 
 // texts returns the strings of both sides; one side may be absent.
 func texts(n node) (was, is string, ok bool) {
-	was, wasText := raw.Reveal(n.before).(string)
-	is, isText := raw.Reveal(n.after).(string)
+	was, wasText := raw.String(n.before)
+	is, isText := raw.String(n.after)
 	return was, is, wasText && isText || wasText && n.after.IsNull() || isText && n.before.IsNull()
 }
 

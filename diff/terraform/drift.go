@@ -92,7 +92,7 @@ func anyTouches(read []tree.Path, p tree.Path) bool {
 // none.
 func touches(a, b tree.Path) bool {
 	for i := range min(len(a), len(b)) {
-		if a[i].IsIndex != b[i].IsIndex || !a[i].IsIndex && (a[i].Key != b[i].Key || a[i].Into != b[i].Into) {
+		if a[i].IsIndex != b[i].IsIndex || !a[i].IsIndex && (a[i].Key != b[i].Key || a[i].Into() != b[i].Into()) {
 			return false
 		}
 	}

@@ -80,7 +80,7 @@ func isMap(p tree.Path) bool {
 // and places inside documents do not count, because an empty value can be significant there.
 func attribute(p tree.Path) bool {
 	for i, s := range p {
-		if s.Into != "" || s.IsIndex && i == len(p)-1 {
+		if s.Into() != "" || s.IsIndex && i == len(p)-1 {
 			return false
 		}
 	}
@@ -103,15 +103,13 @@ func unset(n node) bool {
 
 // empty reports whether a value is null or an empty string, list or object.
 func empty(v diff.Raw) bool {
-	switch v := raw.Reveal(v).(type) {
-	case nil:
-		return true
-	case string:
-		return v == ""
-	case []any:
-		return len(v) == 0
-	case map[string]any:
-		return len(v) == 0
+	switch text, isText := raw.String(v); {
+	case isText:
+		return text == ""
+	case v.IsList():
+		return v.Len() == 0
+	case v.IsObject():
+		return len(v.Fields()) == 0
 	}
-	return false
+	return v.IsNull()
 }

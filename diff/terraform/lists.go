@@ -125,7 +125,7 @@ func distinctNames(before diff.Raw, kept []tree.Pair, of func(diff.Raw) diff.Raw
 		if seen[hash] || name.IsNull() || name.IsObject() || name.IsList() {
 			return nil
 		}
-		seen[hash], names[k] = true, raw.Reveal(name)
+		seen[hash], names[k] = true, name
 	}
 	return names
 }

@@ -52,7 +52,7 @@ func containsSecret(v diff.Raw) bool {
 			}
 		}
 	default:
-		text, isText := raw.Reveal(v).(string)
+		text, isText := raw.String(v)
 		return isText && documentContainsSecret(text)
 	}
 	return false
@@ -102,7 +102,7 @@ func redactSecrets(before, after *diff.UnmaskedSide) {
 // redacted returns a text without the values that it sets under names of secrets. Other values are
 // returned unchanged.
 func redacted(v diff.Raw, others map[string]bool) (shown diff.Raw, own map[string]bool) {
-	text, ok := raw.Reveal(v).(string)
+	text, ok := raw.String(v)
 	if !ok {
 		return v, nil
 	}

@@ -199,7 +199,7 @@ func prune(marks diff.Raw, sets written, before diff.Raw, comes bool) map[string
 		case m.IsObject() && len(blocks) > 0:
 			out[k] = prune(m, blocks[0], was, comes)
 		default:
-			out[k] = raw.Reveal(m)
+			out[k] = m
 		}
 	}
 	return out
@@ -216,7 +216,7 @@ func prunedElement(m diff.Raw, sets written, before diff.Raw, comes bool) any {
 	if m.IsObject() {
 		return prune(m, sets, before, comes)
 	}
-	return raw.Reveal(m)
+	return m
 }
 
 // withoutKeys returns the address of a resource in its configuration, without instance keys.

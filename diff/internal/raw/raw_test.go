@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 
@@ -167,6 +168,81 @@ func TestEqualAndHash(t *testing.T) {
 			t.Fatalf("%s is another value after it was written and read", textA)
 		}
 	})
+}
+
+// TestTextIsJSON checks that lists and objects have the text that package encoding/json writes.
+func TestTextIsJSON(t *testing.T) {
+	special := []string{"<a> & b", "\u2028", "\xff", "a\x7fb", "\"", "\\", "\x01", "é"}
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom(special))
+	rapid.Check(t, func(t *rapid.T) {
+		object := rapid.MapOfN(text, text.AsAny(), 0, 4).Draw(t, "object")
+		list := []any{nil, true, json.Number("1.50"), object, map[string]any{}, []any{}}
+		var want bytes.Buffer
+		enc := json.NewEncoder(&want)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(list); err != nil {
+			t.Fatal(err)
+		}
+		if got, kind := raw.Text(raw.Of(list)); got+"\n" != want.String() || kind != "list" {
+			t.Fatalf("%s %s, want %s", kind, got, want.String())
+		}
+	})
+}
+
+// TestShortValues checks that values that are read without a decoder are those of the decoder, which
+// reads everything that starts with a space.
+func TestShortValues(t *testing.T) {
+	for _, text := range []string{
+		`null`, `true`, `false`, `{}`, `[]`, `0`, `7`, `1234567890123456789012`, `01`, `-1`, `1.5`, `1e3`, ``, `"`, `""`,
+		`"a b"`, `"a\n"`, `"a"b"`, `"é"`, "\"a\tb\"", `"a`, `tru`, `"\u0041"`, "\"\x7f\"", `[ ]`, `1 `, `+1`,
+	} {
+		got, err := raw.Parse([]byte(text))
+		want, wantErr := raw.Parse([]byte(" " + text))
+		if (err == nil) != (wantErr == nil) || !got.Equal(want) {
+			a, _ := raw.Text(got)
+			b, _ := raw.Text(want)
+			t.Errorf("%s: %s, %v; the decoder: %s, %v", text, a, err, b, wantErr)
+		}
+	}
+}
+
+// TestChangedObjects checks objects with another or without a field, which must not change the object.
+func TestChangedObjects(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		keys := rapid.StringMatching("[a-e]{1,2}")
+		fields := rapid.MapOfN(keys, rapid.Int().AsAny(), 0, 20).Draw(t, "fields")
+		key := keys.Draw(t, "key")
+		object := raw.Of(fields)
+		before, _ := raw.Text(object)
+		with, without := object.With(key, raw.OfText("new")), object.Without(key)
+		changed := maps.Clone(fields)
+		if changed == nil {
+			changed = map[string]any{}
+		}
+		delete(changed, key)
+		if !without.Equal(raw.Of(changed)) {
+			t.Fatalf("%s without %s", before, key)
+		}
+		changed[key] = "new"
+		if !with.Equal(raw.Of(changed)) {
+			t.Fatalf("%s with %s", before, key)
+		}
+		if after, _ := raw.Text(object); after != before {
+			t.Fatalf("%s became %s", before, after)
+		}
+	})
+}
+
+// TestRepeatedKeys checks that an object cannot have a key twice.
+func TestRepeatedKeys(t *testing.T) {
+	field := func(key string) raw.Field { return raw.Field{Key: key} }
+	if _, ok := raw.OfObject([]raw.Field{field("b"), field("a"), field("b")}); ok {
+		t.Error("a key is in an object twice")
+	}
+	v, ok := raw.OfObject([]raw.Field{field("b"), field("a")})
+	if got := strings.Join(v.Keys(), ","); !ok || got != "a,b" {
+		t.Errorf("keys %s", got)
+	}
 }
 
 func marshalled(t *rapid.T, v raw.Value) string {

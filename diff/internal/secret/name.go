@@ -294,7 +294,7 @@ func KeyPart(object raw.Value, key string, value raw.Value) bool {
 	if !jwkParts[key] || raw.TextAt(object, "kty") == "" {
 		return false
 	}
-	text, ok := raw.Reveal(value).(string)
+	text, ok := raw.String(value)
 	return ok && Literal(text)
 }
 

@@ -97,10 +97,11 @@ func passwordFiles(text, _ string) []setting {
 	at := 0
 	for line := range strings.Lines(text) {
 		body := strings.TrimRight(line, " \t\r\n")
-		fields := strings.SplitN(body, ":", 6)
-		if len(fields) == 5 && !strings.ContainsAny(body, " \t\"'{}/,") &&
-			(fields[1] == "*" || fields[1] != "" && isNumber(fields[1])) &&
-			Random(fields[4]) {
+		var fields []string
+		if !strings.ContainsAny(body, " \t\"'{}/,") {
+			fields = strings.SplitN(body, ":", 6)
+		}
+		if len(fields) == 5 && (fields[1] == "*" || fields[1] != "" && isNumber(fields[1])) && Random(fields[4]) {
 			out = append(out, setting{name: "pgpass", start: at + len(body) - len(fields[4]), end: at + len(body)})
 		}
 		at += len(line)

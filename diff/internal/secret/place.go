@@ -27,6 +27,6 @@ func CommandPlace(p tree.Path) bool {
 
 // IsARN reports whether a value is the name of an AWS resource, and nothing else.
 func IsARN(v raw.Value) bool {
-	text, ok := raw.Reveal(v).(string)
+	text, ok := raw.String(v)
 	return ok && ARN(text)
 }

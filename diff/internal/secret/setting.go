@@ -314,13 +314,19 @@ func skip(text string, p int, some string, most int) int {
 
 // lowered returns a text with ASCII letters in lower case; every byte stays in its position.
 func lowered(text string) string {
-	out := []byte(text)
-	for i, c := range out {
-		if c >= 'A' && c <= 'Z' {
-			out[i] = c + 'a' - 'A'
-		}
+	if strings.IndexFunc(text, func(r rune) bool { return r >= 'A' && r <= 'Z' }) < 0 {
+		return text
 	}
-	return string(out)
+	var out strings.Builder
+	out.Grow(len(text))
+	for i := range len(text) {
+		c := text[i]
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		out.WriteByte(c)
+	}
+	return out.String()
 }
 
 // The placeholders for a value that a text sets under the name of a secret.

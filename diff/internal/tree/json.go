@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -20,13 +19,12 @@ var ErrTooDeep = errors.New("it nests too deep")
 // ReadJSON reads the next value of dec, at most depth levels deep, and preserves the spelling of
 // its numbers. The errors are those of dec, which can quote the names of objects: do not show them.
 func ReadJSON(dec *jsontext.Decoder, depth int) (raw.Value, error) {
-	return ReadJSONNumbers(dec, depth, func(digits string) any { return json.Number(digits) })
+	return ReadJSONNumbers(dec, depth, func(digits string) string { return digits })
 }
 
 // ReadJSONNumbers is like ReadJSON, and converts each number with the function number.
-func ReadJSONNumbers(dec *jsontext.Decoder, depth int, number func(digits string) any) (raw.Value, error) {
-	v, err := jsonReader{dec, number}.value(depth)
-	return raw.Of(v), err
+func ReadJSONNumbers(dec *jsontext.Decoder, depth int, number func(digits string) string) (raw.Value, error) {
+	return jsonReader{dec, number}.value(depth)
 }
 
 // JSONText parses a text that is one JSON object or list. It returns not ok for
@@ -38,63 +36,71 @@ func JSONText(text string) (v raw.Value, ok bool) {
 
 type jsonReader struct {
 	*jsontext.Decoder
-	number func(digits string) any
+	number func(digits string) string
 }
 
-func (r jsonReader) value(depth int) (any, error) {
+func (r jsonReader) value(depth int) (raw.Value, error) {
 	t, err := r.ReadToken()
 	if err != nil {
-		return nil, err
+		return raw.Null(), err
 	}
 	switch t.Kind() {
-	case 't':
-		return true, nil
-	case 'f':
-		return false, nil
+	case 't', 'f':
+		return raw.OfBool(t.Kind() == 't'), nil
 	case '"':
-		return t.String(), nil
+		return raw.OfText(t.String()), nil
 	case '0':
-		return r.number(t.String()), nil
+		return raw.OfNumber(r.number(t.String())), nil
 	case '{', '[':
 		if depth <= 0 {
-			return nil, ErrTooDeep
+			return raw.Null(), ErrTooDeep
 		}
 		if t.Kind() == '[' {
 			return r.list(depth - 1)
 		}
 		return r.object(depth - 1)
 	}
-	return nil, nil
+	return raw.Null(), nil
 }
 
-func (r jsonReader) object(depth int) (any, error) {
-	out := map[string]any{}
+func (r jsonReader) object(depth int) (raw.Value, error) {
+	var out []raw.Field
 	for r.PeekKind() != '}' {
 		name, err := r.ReadToken()
 		if err != nil {
-			return nil, err
+			return raw.Null(), err
 		}
 		// The text of a token is valid only until the next one is read.
-		key := name.String()
-		if out[key], err = r.value(depth); err != nil {
-			return nil, err
+		f := raw.Field{Key: name.String()}
+		if f.Value, err = r.value(depth); err != nil {
+			return raw.Null(), err
 		}
+		out = append(out, f)
 	}
-	_, err := r.ReadToken()
-	return out, err
+	if _, err := r.ReadToken(); err != nil {
+		return raw.Null(), err
+	}
+	v, ok := raw.OfObject(out)
+	if !ok {
+		return raw.Null(), errRepeated
+	}
+	return v, nil
 }
 
-func (r jsonReader) list(depth int) (any, error) {
-	out := []any{}
+// errRepeated is the error for a repeated key. Decoders report one before, unless they allow it.
+var errRepeated = errors.New("a key is in an object twice")
+
+func (r jsonReader) list(depth int) (raw.Value, error) {
+	var out []raw.Value
 	for r.PeekKind() != ']' {
 		v, err := r.value(depth)
 		if err != nil {
-			return nil, err
+			return raw.Null(), err
 		}
 		out = append(out, v)
 	}
 	_, err := r.ReadToken()
-	return out, err
+	return raw.OfList(out), err
 }
 
 // end returns an error if dec has more input.

@@ -23,7 +23,7 @@ func (p Pair) Step() Step {
 	case p.Before < 0:
 		return Step{Index: p.After, IsIndex: true, Lone: OnlyAfter}
 	}
-	return Step{Index: p.After, IsIndex: true, Shift: p.Before - p.After}
+	return Step{Index: p.After, IsIndex: true, Shift: int32(p.Before - p.After)}
 }
 
 // Places returns, for each element of after, the index in before of the

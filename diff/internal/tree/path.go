@@ -5,31 +5,51 @@
 package tree
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 )
 
 // Step is one step into a value. Exactly one of these holds: it is a key of an
 // object; it is an index (IsIndex); it selects the element of a list by its content
 // (IsSelect); or it enters the document inside a string (Into, for example "yaml").
+//
+// A comparison has a path for each difference, so the size of a step counts.
 type Step struct {
-	Key      string
-	Index    int
-	IsIndex  bool
-	IsSelect bool
+	Key string
 	// Select is the name of a selected element, or KEY=VALUE[,KEY=VALUE…] if keys other
 	// than "name" identify the elements, or the value itself in a set of plain values.
 	Select string
-	// By are the keys of the element from which Select is built; empty in a set of plain values.
-	By   []string
-	Into string
+	// by is the first of byCount keys, see By.
+	by    *string
+	Index int
 	// Shift is the index of an indexed element in before minus its index in
 	// after, which is Index. It is 0 for an element that only one side has.
-	Shift int
+	Shift   int32
+	byCount uint16
+	// into is the number of a format, see Into.
+	into              uint8
+	IsIndex, IsSelect bool
 	// Lone is the only side that has the element; Both for a step that is no element.
 	Lone Side
 }
+
+// Selected returns the step to a list's element by its content.
+func Selected(what string, by []string, lone Side) Step {
+	by = by[:min(len(by), math.MaxUint16)]
+	return Step{IsSelect: true, Select: what, by: unsafe.SliceData(by), byCount: uint16(len(by)), Lone: lone}
+}
+
+// By returns the keys of the element from which Select is built; none in a set of plain values.
+func (s Step) By() []string { return unsafe.Slice(s.by, s.byCount) }
+
+// Into returns the format of the document that the step enters; empty for any other step.
+func (s Step) Into() string { return formats[s.into] }
+
+// formats are the formats of documents, by their numbers in steps.
+var formats = [...]string{"", FormatJSON, FormatYAML, FormatBase64}
 
 // Side is the side of a comparison that has something.
 type Side uint8
@@ -89,30 +109,32 @@ func (p Path) InBefore() Path {
 	}
 	out := slices.Clone(p)
 	for i := range out {
-		out[i].Index, out[i].Shift = out[i].Index+out[i].Shift, 0
+		out[i].Index, out[i].Shift = out[i].Index+int(out[i].Shift), 0
 	}
 	return out
 }
 
 // Selected returns the path of a list's element by its content.
 func (p Path) Selected(what string, by []string) Path {
-	return p.and(Step{IsSelect: true, Select: what, By: by})
+	return p.and(Selected(what, by, Both))
 }
 
 // Select is like Selected for an element that only one side may have.
 func (p Path) Select(what string, by []string, lone Side) Path {
-	return p.and(Step{IsSelect: true, Select: what, By: by, Lone: lone})
+	return p.and(Selected(what, by, lone))
 }
 
 // Into returns the path of the document inside the string at p.
-func (p Path) Into(format string) Path { return p.and(Step{Into: format}) }
+func (p Path) Into(format string) Path {
+	return p.and(Step{into: uint8(max(0, slices.Index(formats[:], format)))})
+}
 
 func (p Path) and(s Step) Path { return append(p[:len(p):len(p)], s) }
 
 // Place returns the index, with the index in before if that differs.
 func (s Step) Place() string {
 	if s.Shift != 0 {
-		return strconv.Itoa(s.Index+s.Shift) + "→" + strconv.Itoa(s.Index)
+		return strconv.Itoa(s.Index+int(s.Shift)) + "→" + strconv.Itoa(s.Index)
 	}
 	return strconv.Itoa(s.Index)
 }
@@ -123,20 +145,30 @@ func (s Step) Place() string {
 // schema; every other key and selection may hold a secret and goes through shown.
 func (p Path) Text(shown func(Step) string) string {
 	var b strings.Builder
-	fresh := true // nothing is right before the next key
-	for i, s := range p {
+	b.Grow(p.size())
+	rest := p
+	if len(p) > 0 && p[0].isKey() {
+		b.WriteString(p[0].Key)
+		rest = p[1:]
+	}
+	rest.AppendText(&b, len(rest) == len(p), shown)
+	return strings.TrimRight(b.String(), " ")
+}
+
+// AppendText appends the text of further steps to that of the steps before. Fresh means that nothing
+// is right before the next key.
+func (p Path) AppendText(b *strings.Builder, fresh bool, shown func(Step) string) {
+	for _, s := range p {
 		switch {
 		case s.IsIndex:
 			b.WriteString("[" + s.Place() + "]")
-		case s.Into != "":
+		case s.Into() != "":
 			if !fresh {
 				b.WriteString(" ")
 			}
-			b.WriteString("(" + s.Into + ") ")
+			b.WriteString("(" + s.Into() + ") ")
 		case s.IsSelect:
 			b.WriteString("[" + selected(shown(s)) + "]")
-		case i == 0:
-			b.WriteString(s.Key)
 		default:
 			key := shown(s)
 			switch {
@@ -145,32 +177,35 @@ func (p Path) Text(shown func(Step) string) string {
 			case fresh:
 				b.WriteString(key)
 			default:
-				b.WriteString("." + key)
+				b.WriteByte('.')
+				b.WriteString(key)
 			}
 		}
-		fresh = s.Into != ""
+		fresh = s.Into() != ""
 	}
-	return strings.TrimRight(b.String(), " ")
 }
+
+func (s Step) isKey() bool { return !s.IsIndex && !s.IsSelect && s.Into() == "" }
 
 // Pointer returns the path as a JSON pointer (RFC 6901) with two more kinds of
 // step: KEY=VALUE[,KEY=VALUE] selects the element of a list, and @FORMAT enters
 // the document inside a string. Keys and selections go through shown, as in Text.
 func (p Path) Pointer(shown func(Step) string) string {
 	var b strings.Builder
+	b.Grow(p.size())
 	for i, s := range p {
 		b.WriteByte('/')
 		switch {
 		case s.IsIndex:
 			b.WriteString(strconv.Itoa(s.Index))
-		case s.Into != "":
-			b.WriteString("@" + s.Into)
+		case s.Into() != "":
+			b.WriteString("@" + s.Into())
 		case s.IsSelect:
-			switch what := shown(s); len(s.By) {
+			switch what := shown(s); len(s.By()) {
 			case 0:
 				b.WriteString("=" + escapePointer(what))
 			case 1:
-				b.WriteString(strings.ReplaceAll(Selection(s.By[0], what), "/", "~1"))
+				b.WriteString(strings.ReplaceAll(Selection(s.By()[0], what), "/", "~1"))
 			default: // Select consists of Selection texts
 				b.WriteString(strings.ReplaceAll(what, "/", "~1"))
 			}
@@ -181,6 +216,18 @@ func (p Path) Pointer(shown func(Step) string) string {
 		}
 	}
 	return b.String()
+}
+
+// size returns about how many bytes the text of a path has.
+func (p Path) size() int {
+	n := 0
+	for i := range p {
+		n += len(p[i].Key) + len(p[i].Select) + len("[]")
+		if p[i].IsSelect && len(p[i].By()) > 0 {
+			n += len(p[i].By()[0])
+		}
+	}
+	return n
 }
 
 // Selection returns KEY=VALUE as it is used in a Step.Select of several keys. It escapes both,
@@ -239,5 +286,5 @@ type stepID struct {
 }
 
 func (s Step) id() stepID {
-	return stepID{key: s.Key, selected: s.Select, into: s.Into, index: s.Index, isIndex: s.IsIndex, isSelect: s.IsSelect}
+	return stepID{key: s.Key, selected: s.Select, into: s.Into(), index: s.Index, isIndex: s.IsIndex, isSelect: s.IsSelect}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
 // converter converts YAML nodes to plain values like the clients of the
@@ -27,14 +29,14 @@ type converter struct {
 
 // anchored is a value that aliases refer to. They share it: it is never changed.
 type anchored struct {
-	value         any
+	value         raw.Value
 	count, height int
 }
 
 // value returns the value of a node, and its number of levels.
-func (c *converter) value(n *yaml.Node, depth int) (v any, height int, err error) {
+func (c *converter) value(n *yaml.Node, depth int) (v raw.Value, height int, err error) {
 	if depth > maxDepth {
-		return nil, 0, c.errorAt(n, "nested more than 500 levels deep; flatten it")
+		return v, 0, c.errorAt(n, "nested more than 500 levels deep; flatten it")
 	}
 	c.count++
 	switch n.Kind {
@@ -48,23 +50,23 @@ func (c *converter) value(n *yaml.Node, depth int) (v any, height int, err error
 	case yaml.AliasNode:
 		return c.alias(n, depth)
 	}
-	return nil, 0, c.errorAt(n, "this is no YAML value; write it in a simpler way")
+	return v, 0, c.errorAt(n, "this is no YAML value; write it in a simpler way")
 }
 
-func (c *converter) sequence(n *yaml.Node, depth int) (any, int, error) {
-	list, height := make([]any, len(n.Content)), 0
+func (c *converter) sequence(n *yaml.Node, depth int) (raw.Value, int, error) {
+	list, height := make([]raw.Value, len(n.Content)), 0
 	for i, e := range n.Content {
 		v, h, err := c.value(e, depth+1)
 		if err != nil {
-			return nil, 0, err
+			return v, 0, err
 		}
 		list[i], height = v, max(height, h)
 	}
-	return list, height + 1, nil
+	return raw.OfList(list), height + 1, nil
 }
 
-func (c *converter) mapping(n *yaml.Node, depth int) (any, int, error) {
-	m, height := make(map[string]any, len(n.Content)/2), 0
+func (c *converter) mapping(n *yaml.Node, depth int) (raw.Value, int, error) {
+	m, height := make(map[string]raw.Value, len(n.Content)/2), 0
 	var merged map[string]bool // keys that exist only through a merge
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
@@ -74,26 +76,35 @@ func (c *converter) mapping(n *yaml.Node, depth int) (any, int, error) {
 			}
 			h, err := c.merge(value, depth, m, merged)
 			if err != nil {
-				return nil, 0, err
+				return raw.Value{}, 0, err
 			}
 			height = max(height, h)
 			continue
 		}
 		name, err := c.key(key)
 		if err != nil {
-			return nil, 0, err
+			return raw.Value{}, 0, err
 		}
 		if _, twice := m[name]; twice && !merged[name] && c.repeated != nil {
 			c.repeated(place{key.Line, key.Column})
 		}
 		v, h, err := c.value(value, depth+1)
 		if err != nil {
-			return nil, 0, err
+			return v, 0, err
 		}
 		m[name], height = v, max(height, h)
 		delete(merged, name)
 	}
-	return m, height + 1, nil
+	return objectOf(m), height + 1, nil
+}
+
+func objectOf(m map[string]raw.Value) raw.Value {
+	fields := make([]raw.Field, 0, len(m))
+	for key, v := range m {
+		fields = append(fields, raw.Field{Key: key, Value: v})
+	}
+	v, _ := raw.OfObject(fields) // the keys of a map are different
+	return v
 }
 
 // isMerge recognizes the key <<, which merges the entries of another mapping.
@@ -103,7 +114,8 @@ func isMerge(key *yaml.Node) bool {
 
 // merge adds the entries of one mapping, or of several of which the first has priority. As for
 // the API's clients, what is later in the mapping has priority, whether merged or written.
-func (c *converter) merge(n *yaml.Node, depth int, into map[string]any, merged map[string]bool) (int, error) {
+func (c *converter) merge(n *yaml.Node, depth int, into map[string]raw.Value, merged map[string]bool,
+) (int, error) {
 	from := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
 		from = n.Content
@@ -114,35 +126,33 @@ func (c *converter) merge(n *yaml.Node, depth int, into map[string]any, merged m
 		if err != nil {
 			return 0, err
 		}
-		m, ok := v.(map[string]any)
-		if !ok || from[i].Kind == yaml.SequenceNode {
+		if !v.IsObject() || from[i].Kind == yaml.SequenceNode {
 			return 0, c.errorAt(n, "'<<' merges a value that is not a mapping; use an alias of a mapping, or a list of aliases")
 		}
-		for k, v := range m {
-			if _, there := into[k]; !there {
-				merged[k] = true
+		for _, f := range v.Fields() {
+			if _, there := into[f.Key]; !there {
+				merged[f.Key] = true
 			}
-			into[k] = v
+			into[f.Key] = f.Value
 		}
 		height = max(height, h-1)
 	}
 	return height, nil
 }
 
-func (c *converter) alias(n *yaml.Node, depth int) (any, int, error) {
+func (c *converter) alias(n *yaml.Node, depth int) (v raw.Value, height int, err error) {
 	a, seen := c.anchors[n.Alias]
 	switch {
 	case n.Alias == nil || seen && a == nil:
-		return nil, 0, c.errorAt(n, "this alias is inside its own anchor; write the value out")
+		return v, 0, c.errorAt(n, "this alias is inside its own anchor; write the value out")
 	case !seen:
 		if c.anchors == nil {
 			c.anchors = map[*yaml.Node]*anchored{}
 		}
 		c.anchors[n.Alias] = nil
 		before := c.count
-		v, height, err := c.value(n.Alias, depth)
-		if err != nil {
-			return nil, 0, err
+		if v, height, err = c.value(n.Alias, depth); err != nil {
+			return v, 0, err
 		}
 		a = &anchored{value: v, count: c.count - before, height: height}
 		c.anchors[n.Alias] = a
@@ -150,23 +160,23 @@ func (c *converter) alias(n *yaml.Node, depth int) (any, int, error) {
 		c.count += a.count
 	}
 	if c.count > c.limit {
-		return nil, 0, c.errorAt(n,
+		return v, 0, c.errorAt(n,
 			"the aliases up to here make the document many times larger than it is written; write the values out")
 	}
 	if depth+a.height-1 > maxDepth {
-		return nil, 0, c.errorAt(n, "nested more than 500 levels deep; flatten it")
+		return v, 0, c.errorAt(n, "nested more than 500 levels deep; flatten it")
 	}
 	return a.value, a.height, nil
 }
 
 // scalar returns the value of a scalar. Text in quotes and blocks is always a
 // string, unless a tag defines another type.
-func (c *converter) scalar(n *yaml.Node) (any, error) {
+func (c *converter) scalar(n *yaml.Node) (raw.Value, error) {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
 		return c.tagged(n)
 	case n.Style != 0:
-		return n.Value, nil
+		return raw.OfText(n.Value), nil
 	}
 	v := plain(n.Value)
 	if c.oldWord != nil {
@@ -178,7 +188,7 @@ func (c *converter) scalar(n *yaml.Node) (any, error) {
 }
 
 // tagged returns the value of a scalar with a tag. The API's clients ignore unknown tags.
-func (c *converter) tagged(n *yaml.Node) (any, error) {
+func (c *converter) tagged(n *yaml.Node) (raw.Value, error) {
 	v := plain(n.Value)
 	var fits bool
 	switch n.Tag {
@@ -187,20 +197,21 @@ func (c *converter) tagged(n *yaml.Node) (any, error) {
 	case "!!float":
 		fits = isNumber(v) || isInfinite(n.Value)
 	case "!!bool":
-		_, fits = v.(bool)
+		_, kind := raw.Text(v)
+		fits = kind == "bool"
 	case "!!null":
-		fits = v == nil
+		fits = v.IsNull()
 	case "!!binary":
 		data, err := base64.StdEncoding.DecodeString(n.Value)
 		if err != nil {
-			return nil, c.errorAt(n, "the !!binary value is not base64; write it in base64 or leave the tag out")
+			return v, c.errorAt(n, "the !!binary value is not base64; write it in base64 or leave the tag out")
 		}
-		return validText(string(data)), nil
+		return raw.OfText(validText(string(data))), nil
 	default:
-		return n.Value, nil
+		return raw.OfText(n.Value), nil
 	}
 	if !fits {
-		return nil, c.errorAt(n, "the value does not match its tag; change or remove the tag")
+		return v, c.errorAt(n, "the value does not match its tag; change or remove the tag")
 	}
 	return v, nil
 }
@@ -222,7 +233,7 @@ func (c *converter) key(n *yaml.Node) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if s, ok := v.(string); ok && (n.Style != 0 || !isInfinite(s)) {
+	if s, ok := raw.String(v); ok && (n.Style != 0 || !isInfinite(s)) {
 		return s, nil
 	}
 	name, ok := keyName(n.Value, v)

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
 // maxDirect is how deep blocks may nest to be read from their lines. The
@@ -77,29 +79,29 @@ func printableWord(w uint64) bool {
 
 // direct reads the value of a text from its lines. It returns false if only the library can
 // interpret the text, or if oldWords is set and a word in it is a boolean only in YAML 1.1.
-func (t text) direct(oldWords bool) (any, bool) {
+func (t text) direct(oldWords bool) (v raw.Value, ok bool) {
 	s, ok := sideOf(t.data)
 	if !ok {
-		return nil, false
+		return v, false
 	}
 	defer s.release()
 	root := s.root()
 	if t.form == elementForm {
 		if !s.blocks[0].is(element) || int(s.blocks[0].next) != len(s.blocks) {
-			return nil, false
+			return v, false
 		}
-		v, ok := s.blockValue(0, 1)
+		v, ok = s.blockValue(0, 1)
 		return v, ok && (!oldWords || !s.oldWords)
 	}
-	v, ok := s.value(root, 1)
+	v, ok = s.value(root, 1)
 	return v, ok && (!oldWords || !s.oldWords)
 }
 
 // value returns the mapping or the list that consists of the given blocks.
 // Cuts are in it as their marks.
-func (s *side) value(c children, depth int) (any, bool) {
+func (s *side) value(c children, depth int) (v raw.Value, ok bool) {
 	if depth > maxDirect {
-		return nil, false
+		return v, false
 	}
 	n := 0
 	for i := c.first; i < c.end; i = s.after(i) {
@@ -108,26 +110,26 @@ func (s *side) value(c children, depth int) (any, bool) {
 	if s.blocks[c.first].is(element) {
 		return s.listValue(c, n, depth)
 	}
-	m := make(map[string]any, n)
+	fields := make([]raw.Field, 0, n)
 	for i := c.first; i < c.end; i = s.after(i) {
 		cut, isCut := s.cuts[i]
 		if isCut && cut.last != i {
-			m[cut.mark] = cut.mark
+			mark := s.marks.name(cut)
+			fields = append(fields, raw.Field{Key: mark, Value: raw.OfText(mark)})
 			continue
 		}
-		name, ok := s.name(i)
-		if !ok || name == "<<" {
-			return nil, false
+		var f raw.Field
+		if f.Key, ok = s.name(i); !ok || f.Key == "<<" {
+			return v, false
 		}
 		if isCut {
-			m[name] = cut.mark
-			continue
+			f.Value = raw.OfText(s.marks.name(cut))
+		} else if f.Value, ok = s.blockValue(i, depth); !ok {
+			return v, false
 		}
-		if m[name], ok = s.blockValue(i, depth); !ok {
-			return nil, false
-		}
+		fields = append(fields, f)
 	}
-	return m, len(m) == n // otherwise a key is repeated
+	return raw.OfObject(fields) // not if a key is repeated
 }
 
 // after returns the next block on the same level. It skips a run of blocks that was cut at i.
@@ -138,26 +140,26 @@ func (s *side) after(i int32) int32 {
 	return s.blocks[i].next
 }
 
-func (s *side) listValue(c children, n, depth int) (any, bool) {
-	list := make([]any, 0, n)
+func (s *side) listValue(c children, n, depth int) (raw.Value, bool) {
+	list := make([]raw.Value, 0, n)
 	for i := c.first; i < c.end; i = s.blocks[i].next {
 		v, ok := s.blockValue(i, depth)
 		if !ok || !s.blocks[i].is(element) {
-			return nil, false
+			return raw.Value{}, false
 		}
 		list = append(list, v)
 	}
-	return list, true
+	return raw.OfList(list), true
 }
 
 // blockValue returns the value of one block on a level.
-func (s *side) blockValue(i int32, depth int) (any, bool) {
+func (s *side) blockValue(i int32, depth int) (raw.Value, bool) {
 	b := &s.blocks[i]
 	switch c, parent := s.in(i); {
 	case parent:
 		return s.value(c, depth+1)
 	case b.is(open):
-		return nil, true
+		return raw.Value{}, true
 	}
 	written := strings.TrimLeft(s.whole[b.colon+1:b.end], " ")
 	switch written[0] {
@@ -170,7 +172,7 @@ func (s *side) blockValue(i int32, depth int) (any, bool) {
 	}
 	v, ok := plainText(written, b.is(long))
 	if !ok {
-		return nil, false
+		return raw.Value{}, false
 	}
 	if _, old := oldBoolean(v); old {
 		s.oldWords = true
@@ -229,21 +231,21 @@ func withoutComment(line string) (text string, ended bool) {
 }
 
 // quotedValue returns a scalar in quotes. The library reads rare escapes and multi-line texts.
-func (s *side) quotedValue(written string) (any, bool) {
+func (s *side) quotedValue(written string) (raw.Value, bool) {
 	end := closingQuoteOf(written)
 	if end < 0 {
-		return nil, false
+		return raw.Value{}, false
 	}
 	inner := written[1:end]
 	switch {
 	case strings.ContainsAny(inner, "\n\t"):
 	case written[0] == '\'':
-		return strings.ReplaceAll(inner, "''", "'"), true
+		return raw.OfText(strings.ReplaceAll(inner, "''", "'")), true
 	case strings.IndexByte(inner, '\\') < 0:
-		return inner, true
+		return raw.OfText(inner), true
 	default:
 		if v, ok := unescaped(inner); ok {
-			return v, true
+			return raw.OfText(v), true
 		}
 	}
 	return s.parsed(written[:end+1])
@@ -295,21 +297,21 @@ func unescaped(s string) (string, bool) {
 // blockScalarValue returns a literal (|) or folded (>) scalar of a block at a
 // column. The library reads multi-line folded ones, and those whose header
 // sets the indentation or keeps the newlines at the end, which is rare.
-func (s *side) blockScalarValue(written string, column int) (any, bool) {
+func (s *side) blockScalarValue(written string, column int) (raw.Value, bool) {
 	header, lines, _ := strings.Cut(written, "\n")
 	header, _ = withoutComment(header)
 	indent := contentIndent(lines)
 	switch {
 	case indent <= column: // it is empty, and a comment follows
 	case header == "|", header == "|-":
-		return literal(lines, indent, header == "|-"), true
+		return raw.OfText(literal(lines, indent, header == "|-")), true
 	case header == ">", header == ">-":
 		v, ok := s.parsed("k: " + written)
-		m, _ := v.(map[string]any)
-		text, isText := m["k"].(string)
-		return text, ok && isText && len(m) == 1
+		text, _ := v.Get("k")
+		_, isText := raw.String(text)
+		return text, ok && isText && len(v.Fields()) == 1
 	}
-	return nil, false
+	return raw.Value{}, false
 }
 
 // contentIndent returns the indentation of the first line that is not blank, or -1 if all are.
@@ -354,21 +356,21 @@ func literal(lines string, indent int, strip bool) string {
 }
 
 // flowValue returns a value in brackets, which ends on its line.
-func (s *side) flowValue(line string) (any, bool) {
+func (s *side) flowValue(line string) (raw.Value, bool) {
 	switch bare, _ := withoutComment(line); bare {
 	case "{}":
-		return map[string]any{}, true
+		return raw.OfObject(nil)
 	case "[]":
-		return []any{}, true
+		return raw.OfList(nil), true
 	}
 	return s.parsed(line)
 }
 
 // parsed returns the library's result for a value.
-func (s *side) parsed(written string) (any, bool) {
+func (s *side) parsed(written string) (raw.Value, bool) {
 	node, err := text{data: []byte(written)}.node()
 	if err != nil || node == nil {
-		return nil, false
+		return raw.Value{}, false
 	}
 	repeated := false
 	c := &converter{limit: aliasFloor, oldWord: func(place) { s.oldWords = true }, repeated: func(place) {

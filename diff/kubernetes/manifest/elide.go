@@ -41,8 +41,10 @@ func Whole(before, after *Object) (b, a raw.Value, err error) {
 	p, ok := leaveOut(before, after, pairFrom, pairLeast)
 	defer p.release()
 	if ok {
-		if b, a, ok = p.parse(before, after); ok && p.fill(b, a) {
-			return b, a, nil
+		if b, a, ok = p.parse(before, after); ok {
+			if b, a, ok = p.fill(b, a); ok {
+				return b, a, nil
+			}
 		}
 	}
 	return both(before, after)
@@ -73,7 +75,7 @@ func (s *side) rest(o *Object) (raw.Value, bool) {
 	if !ok {
 		return raw.Value{}, false
 	}
-	rest, err := o.checked(raw.Of(v))
+	rest, err := o.checked(v)
 	return rest, err == nil
 }
 
@@ -108,7 +110,7 @@ func leaveOut(before, after *Object, from int, least int32) (*pairing, bool) {
 		before.ID.Kind == "Secret" || after.ID.Kind == "Secret" {
 		return nil, false
 	}
-	p := &pairing{marks: &marks{seed: maphash.MakeSeed(), numbers: map[like]int{}}}
+	p := &pairing{marks: &marks{seed: maphash.MakeSeed(), numbers: map[like]int32{}}}
 	for i, data := range [][]byte{a.data, b.data} {
 		s, ok := sideOf(data)
 		if !ok {

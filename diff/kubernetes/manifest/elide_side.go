@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"strconv"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
 // side is one of two compared texts, with what is left out of it.
@@ -16,20 +18,21 @@ type side struct {
 	least int32
 	// cuts are the parts that are left out, by the first block of each.
 	cuts map[int32]cut
+	// scratch holds the entries of the mappings that are being compared.
+	scratch []entry
 	// oldWords is set when a value is a boolean only in YAML 1.1.
 	oldWords bool
 }
 
 // cut is a run of adjacent blocks, and the mark that replaces them.
-type cut struct {
-	last int32
-	mark string
-}
+type cut struct{ last, mark int32 }
 
 // marks numbers the parts that are left out: the same text at the same column has the same mark.
 type marks struct {
 	seed    maphash.Seed
-	numbers map[like]int
+	numbers map[like]int32
+	// names are the marks: the keys and the values that replace what is left out.
+	names []string
 	// examples are the places where the text of each mark can be found.
 	examples []example
 }
@@ -47,16 +50,20 @@ type like struct {
 	column int32
 }
 
-// of returns the mark of a run of blocks: the key and the value that replace it.
-func (m *marks) of(l like, at example) string {
+// of returns the number of the mark of a run of blocks.
+func (m *marks) of(l like, at example) int32 {
 	n, found := m.numbers[l]
 	if !found {
-		n = len(m.examples)
+		n = int32(len(m.examples))
 		m.numbers[l] = n
 		m.examples = append(m.examples, at)
+		m.names = append(m.names, leftOutMark+markName(int(n)))
 	}
-	return leftOutMark + markName(n)
+	return n
 }
+
+// name returns the key and the value that replace a cut.
+func (m *marks) name(c cut) string { return m.names[c.mark] }
 
 // markName returns the unique part of a mark.
 func markName(n int) string { return strconv.Itoa(n) }
@@ -87,16 +94,18 @@ type entry struct {
 }
 
 // entries returns the entries of a mapping. It returns false if the blocks are no
-// mapping, or a key is unusual or repeated, so that only the library can interpret it.
+// mapping, or a key is unusual or repeated, so that only the library can interpret it. The entries
+// are valid until the caller cuts scratch off at its previous length.
 func (s *side) entries(c children) ([]entry, bool) {
-	out := make([]entry, 0, 8)
+	start := len(s.scratch)
 	for i := c.first; i < c.end; i = s.blocks[i].next {
 		name, ok := s.name(i)
 		if !ok {
 			return nil, false
 		}
-		out = append(out, entry{i, name})
+		s.scratch = append(s.scratch, entry{i, name})
 	}
+	out := s.scratch[start:len(s.scratch):len(s.scratch)]
 	return out, !twice(out)
 }
 
@@ -134,7 +143,7 @@ func (s *side) name(i int32) (string, bool) {
 	if isLetter(key[0]) && strings.IndexByte("yYnNtTfFoO", key[0]) < 0 {
 		return key, true
 	}
-	_, text := plain(key).(string)
+	_, text := raw.String(plain(key))
 	return key, text && !isInfinite(key)
 }
 
@@ -185,6 +194,8 @@ func (s *side) collapse(i int32) {
 	if !ok {
 		return
 	}
+	start := len(s.scratch)
+	defer func() { s.scratch = s.scratch[:start] }()
 	all, ok := s.entries(c)
 	if !ok {
 		return

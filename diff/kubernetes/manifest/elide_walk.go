@@ -3,6 +3,8 @@ package manifest
 import (
 	"bytes"
 	"hash/maphash"
+	"slices"
+	"strings"
 )
 
 // pairing walks two texts together. At each place that both have, it leaves out equal multi-line
@@ -22,12 +24,14 @@ func (p *pairing) inside(a, b children, where level) {
 		}
 		return
 	}
+	starts := [2]int{len(p.sides[0].scratch), len(p.sides[1].scratch)}
 	x, ok := p.sides[0].entries(a)
-	if !ok {
-		return
-	}
-	if y, ok := p.sides[1].entries(b); ok {
+	y, also := p.sides[1].entries(b)
+	if ok && also {
 		p.mapping(x, y, where)
+	}
+	for i, s := range p.sides {
+		s.scratch = s.scratch[:starts[i]]
 	}
 }
 
@@ -98,14 +102,40 @@ func (p *pairing) deeper(x, y int32) {
 type finder struct {
 	in   []entry
 	next int
-	// places is built if the order differs.
+	// places is built if the order differs and is not that of the names.
 	places map[string]int
+	order  order
 }
+
+// order is what a finder found about the order of its entries.
+type order uint8
+
+const (
+	unchecked order = iota
+	byName
+	other
+)
 
 func (f *finder) entry(name string) (entry, bool) {
 	if f.next < len(f.in) && f.in[f.next].name == name {
 		f.next++
 		return f.in[f.next-1], true
+	}
+	if f.order == unchecked {
+		f.order = other
+		if slices.IsSortedFunc(f.in, func(a, b entry) int { return strings.Compare(a.name, b.name) }) {
+			f.order = byName
+		}
+	}
+	if f.order == byName {
+		i, found := slices.BinarySearchFunc(f.in, name, func(e entry, name string) int {
+			return strings.Compare(e.name, name)
+		})
+		if !found {
+			return entry{}, false
+		}
+		f.next = i + 1
+		return f.in[i], true
 	}
 	if f.places == nil {
 		f.places = map[string]int{}

@@ -6,75 +6,98 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// fill restores what was left out in two values, which must not be shared
-// yet. It returns false if the left-out text cannot be parsed.
-func (p *pairing) fill(values ...raw.Value) bool {
+// fill returns two values with what was left out of them. It returns false if the left-out text
+// cannot be parsed.
+func (p *pairing) fill(before, after raw.Value) (b, a raw.Value, ok bool) {
 	blocks, ok := p.marks.parse()
 	if !ok {
-		return false
+		return b, a, false
 	}
-	f := filler{blocks: map[string]map[string]any{}}
+	f := filler{blocks: map[string]raw.Value{}}
 	for n, block := range blocks {
-		f.blocks[leftOutMark+markName(n)] = block
+		f.blocks[p.marks.names[n]] = block
 	}
-	for _, v := range values {
-		f.value(raw.Reveal(v))
-	}
-	return !f.failed
+	b, _ = f.value(before)
+	a, _ = f.value(after)
+	return b, a, !f.failed
 }
 
 // parse parses the text of each mark, a mapping.
-func (m *marks) parse() (values []map[string]any, ok bool) {
+func (m *marks) parse() (values []raw.Value, ok bool) {
 	for _, e := range m.examples {
 		uncut := *e.side
 		uncut.cuts = nil
 		v, ok := uncut.value(children{e.first, e.side.blocks[e.last].next}, 1)
-		mapping, isMapping := v.(map[string]any)
-		if !ok || !isMapping {
+		if !ok || !v.IsObject() {
 			return nil, false
 		}
-		values = append(values, mapping)
+		values = append(values, v)
 	}
 	return values, true
 }
 
 // filler replaces marks with the blocks that were left out.
 type filler struct {
-	blocks map[string]map[string]any
+	blocks map[string]raw.Value
 	failed bool
 }
 
-func (f *filler) value(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		var back []map[string]any
-		for key, e := range v {
-			if block, found := f.blocks[key]; found {
-				delete(v, key)
-				back = append(back, block)
-				continue
+// value returns a value in which the marks are replaced, and whether it had any.
+func (f *filler) value(v raw.Value) (out raw.Value, marked bool) {
+	if v.IsObject() {
+		return f.object(v)
+	}
+	var list []raw.Value
+	for i := range v.Len() {
+		e, marked := f.value(v.At(i))
+		if marked && list == nil {
+			list = make([]raw.Value, v.Len())
+			for j := range i {
+				list[j] = v.At(j)
 			}
-			if mark, ok := e.(string); ok && strings.HasPrefix(mark, leftOutMark) {
-				e, found := f.blocks[mark][key]
-				v[key], f.failed = e, f.failed || !found
-				continue
-			}
-			f.value(e)
 		}
-		for _, block := range back {
-			f.add(v, block)
-		}
-	case []any:
-		for _, e := range v {
-			f.value(e)
+		if list != nil {
+			list[i] = e
 		}
 	}
+	if list == nil {
+		return v, false
+	}
+	return raw.OfList(list), true
 }
 
-// add adds the entries of a run of blocks to their mapping.
-func (f *filler) add(into, block map[string]any) {
-	for key, e := range block {
-		_, twice := into[key]
-		into[key], f.failed = e, f.failed || twice
+func (f *filler) object(v raw.Value) (out raw.Value, marked bool) {
+	var filled []raw.Field
+	for i, e := range v.Fields() {
+		entries := []raw.Field{e}
+		replaced := false
+		if mark, ok := raw.String(e.Value); ok && strings.HasPrefix(mark, leftOutMark) {
+			entries, replaced = f.entries(e.Key, mark), true
+		} else {
+			entries[0].Value, replaced = f.value(e.Value)
+		}
+		if replaced && !marked {
+			filled, marked = append(filled, v.Fields()[:i]...), true
+		}
+		if marked {
+			filled = append(filled, entries...)
+		}
 	}
+	if !marked {
+		return v, false
+	}
+	out, ok := raw.OfObject(filled)
+	f.failed = f.failed || !ok
+	return out, true
+}
+
+// entries returns what a mark at a key replaces: a run of entries, or the value of that key.
+func (f *filler) entries(key, mark string) []raw.Field {
+	block, found := f.blocks[mark]
+	if found && key == mark {
+		return block.Fields()
+	}
+	value, found := block.Get(key)
+	f.failed = f.failed || !found
+	return []raw.Field{{Key: key, Value: value}}
 }

@@ -249,9 +249,9 @@ func FuzzPair(f *testing.F) {
 			if !ok {
 				return // Pair parses the whole texts in this case
 			}
-			values[i] = raw.Of(v)
+			values[i] = v
 		}
-		if !p.fill(values[0], values[1]) {
+		if values[0], values[1], ok = p.fill(values[0], values[1]); !ok {
 			return
 		}
 		if !values[0].Equal(x) || !values[1].Equal(y) {

@@ -31,13 +31,8 @@ func identify(v raw.Value) identity {
 
 // into adds apiVersion and kind to an object that has neither, as for the elements of a typed list.
 func (i identity) into(v raw.Value) raw.Value {
-	m, ok := raw.Reveal(v).(map[string]any)
-	if !ok || i.kind == "" {
+	if !v.IsObject() || i.kind == "" || raw.TextAt(v, "kind") != "" || raw.TextAt(v, "apiVersion") != "" {
 		return v
 	}
-	if raw.TextAt(v, "kind") != "" || raw.TextAt(v, "apiVersion") != "" {
-		return v
-	}
-	m["apiVersion"], m["kind"] = i.apiVersion, i.kind
-	return v
+	return v.With("apiVersion", raw.OfText(i.apiVersion)).With("kind", raw.OfText(i.kind))
 }

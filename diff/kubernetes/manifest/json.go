@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 
@@ -25,11 +24,11 @@ func (t text) parseJSON() (raw.Value, error) {
 }
 
 // jsonNumber normalizes a number like those of YAML: integers keep their digits, 1.0 and 1e0 are 1.
-func jsonNumber(s string) any {
+func jsonNumber(s string) string {
 	if n, ok := number(s); ok {
-		return n
+		return string(n)
 	}
-	return json.Number(s)
+	return s
 }
 
 // jsonError returns an error with the place where JSON is broken. The

@@ -164,7 +164,7 @@ func TestPlainScalarsAreWhatTheAPIsClientsSay(t *testing.T) {
 		"1e999": `"1e999"`, ".inf": `".inf"`,
 		"+.inf": `"+.inf"`, "0x": `"0x"`, "1__0": "10", "_1": `"_1"`, "é": `"é"`,
 	} {
-		text, kind := raw.Text(raw.Of(plain(written)))
+		text, kind := raw.Text(plain(written))
 		if kind == "string" {
 			text = fmt.Sprintf("%q", text)
 		}

@@ -31,6 +31,31 @@ func TestTextsAreNotCopied(t *testing.T) {
 	}
 }
 
+// TestValuesTakeLittleMemory checks that reading the schema of a custom resource, which consists of
+// many small objects, takes a few times as much memory as its text.
+func TestValuesTakeLittleMemory(t *testing.T) {
+	var definition strings.Builder
+	definition.WriteString("apiVersion: v1\nkind: Schema\nmetadata:\n  name: large\nproperties:\n")
+	for i := range 10_000 {
+		fmt.Fprintf(&definition, "  property%05d:\n    maxLength: 63\n    type: string\n", i)
+	}
+	size := uint64(definition.Len())
+	read, err := Read([]Source{{Name: "large", Data: []byte(definition.String())}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	v, err := read.Objects[0].Value()
+	runtime.ReadMemStats(&after)
+	if err != nil || v.IsNull() {
+		t.Fatal(err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 6*size {
+		t.Errorf("reading a value of %d bytes allocated %d bytes", size, took)
+	}
+}
+
 // TestPrintable checks each character at each offset of a word, also beside others.
 func TestPrintable(t *testing.T) {
 	plain := strings.Repeat("a: b\n", 8)

@@ -73,10 +73,11 @@ func outline(data []byte) ([]block, bool) {
 // as much memory as the text.
 var spareBlocks sync.Pool
 
-// newBlocks returns an empty list of blocks with space for those of a text: few lines start more
-// than one block, and the lines of long texts start none.
+// newBlocks returns an empty list of blocks with space for those of a text: a line starts one, and
+// another for each dash before it. The lines of long texts start none, but memory that is not used
+// costs nothing.
 func newBlocks(data []byte) []block {
-	needed := bytes.Count(data, []byte{'\n'}) + 8
+	needed := bytes.Count(data, []byte{'\n'}) + bytes.Count(data, []byte("- ")) + 8
 	if spare, ok := spareBlocks.Get().(*[]block); ok && cap(*spare) >= needed {
 		return (*spare)[:0]
 	}

@@ -33,7 +33,7 @@ func (t text) parseWith(how func(*converter)) (raw.Value, error) {
 	c := &converter{text: t, limit: min(aliasFloor+aliasFactor*len(t.data), aliasCeiling)}
 	how(c)
 	if v, ok := t.direct(c.oldWord != nil); ok {
-		return raw.Of(v), nil
+		return v, nil
 	}
 	return c.document()
 }
@@ -59,7 +59,7 @@ func (c *converter) document() (raw.Value, error) {
 	if err != nil {
 		return raw.Value{}, err
 	}
-	return raw.Of(v), nil
+	return v, nil
 }
 
 // node returns the only document of the text, or nil if it is empty.

@@ -57,7 +57,7 @@ func TestPairFindsTheDifferencesOfTheWhole(t *testing.T) {
 			refused++
 			return
 		}
-		if !pair.fill(p, q) || !p.Equal(x) || !q.Equal(y) {
+		if p, q, ok = pair.fill(p, q); !ok || !p.Equal(x) || !q.Equal(y) {
 			r.Fatalf("filled again, the values are others\nbefore:\n%s\nafter:\n%s\nleft:\n%s\nand\n%s", a.text.data,
 				b.text.data, left[0], left[1])
 		}

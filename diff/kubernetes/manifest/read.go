@@ -210,7 +210,7 @@ func unfitText(v raw.Value, key, name string) string {
 	if !ok || field.IsNull() {
 		return ""
 	}
-	if _, text := raw.Reveal(field).(string); !text {
+	if _, text := raw.String(field); !text {
 		return name + " is no text; put it into quotes"
 	}
 	return ""

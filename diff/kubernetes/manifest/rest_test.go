@@ -40,9 +40,9 @@ func (s *side) writeCut(out *bytes.Buffer, first int32, c cut) {
 		out.Write(s.key(first))
 		out.WriteByte(' ')
 	} else {
-		out.WriteString(tagged(c.mark) + ": ")
+		out.WriteString(tagged(s.marks.name(c)) + ": ")
 	}
-	out.WriteString(tagged(c.mark) + "\n")
+	out.WriteString(tagged(s.marks.name(c)) + "\n")
 }
 
 // key returns a key with its colon, or the dash of an element.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
 // plain returns the value of a scalar without quotes as the API's clients read it:
@@ -11,39 +13,39 @@ import (
 // are true and 0644 is an octal number (sigs.k8s.io/yaml, which converts the result
 // of go.yaml.in/yaml/v2 to JSON). Unlike in the clients, integers of any length
 // keep their digits. Infinities and NaN, which JSON cannot express, stay text.
-func plain(s string) any {
+func plain(s string) raw.Value {
 	if s == "" {
-		return nil
+		return raw.Null()
 	}
 	switch c := s[0]; {
 	case strings.IndexByte("yYnNtTfFoO~", c) >= 0:
 		return word(s)
 	case c == '.':
 		if f, err := strconv.ParseFloat(s, 64); err == nil {
-			return floatNumber(f)
+			return raw.OfNumber(string(floatNumber(f)))
 		}
 	case c == '+' || c == '-' || '0' <= c && c <= '9':
 		if n, ok := number(s); ok {
-			return n
+			return raw.OfNumber(string(n))
 		}
 	}
-	return s
+	return raw.OfText(s)
 }
 
 // word returns null or a boolean, or otherwise the text itself.
-func word(s string) any {
+func word(s string) raw.Value {
 	switch s {
 	case "~", "null", "Null", "NULL":
-		return nil
+		return raw.Null()
 	case "true", "True", "TRUE":
-		return true
+		return raw.OfBool(true)
 	case "false", "False", "FALSE":
-		return false
+		return raw.OfBool(false)
 	}
 	if value, ok := oldBoolean(s); ok {
-		return value
+		return raw.OfBool(value)
 	}
-	return s
+	return raw.OfText(s)
 }
 
 // oldBoolean recognizes the words that are booleans in YAML 1.1, and so in
@@ -60,6 +62,9 @@ func oldBoolean(s string) (value, ok bool) {
 
 // number reads a text that starts with a digit or a sign.
 func number(s string) (json.Number, bool) {
+	if isShortInteger(s) {
+		return json.Number(s), true
+	}
 	if strings.Contains(s, "_") {
 		s = strings.ReplaceAll(s, "_", "")
 	}
@@ -84,6 +89,16 @@ func number(s string) (json.Number, bool) {
 		}
 	}
 	return "", false
+}
+
+// isShortInteger reports whether a text is an integer of a machine word as JSON has it.
+func isShortInteger(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return len(s) <= 18 && (s == "0" || s != "" && s[0] != '0')
 }
 
 // isInteger reports whether a text is decimal digits with an optional sign.
@@ -127,7 +142,7 @@ func floatNumber(f float64) json.Number {
 	return json.Number(data)
 }
 
-func isNumber(v any) bool { _, ok := v.(json.Number); return ok }
+func isNumber(v raw.Value) bool { _, ok := raw.Number(v); return ok }
 
 // isInfinite recognizes infinities and NaN.
 func isInfinite(s string) bool {
@@ -142,19 +157,19 @@ func isInfinite(s string) bool {
 
 // keyName returns the text of a key that is not text: written is its
 // spelling, and v its value. It returns false for null.
-func keyName(written string, v any) (string, bool) {
-	switch v := v.(type) {
-	case bool:
-		return strconv.FormatBool(v), true
-	case json.Number:
+func keyName(written string, v raw.Value) (string, bool) {
+	switch text, kind := raw.Text(v); kind {
+	case "bool":
+		return text, true
+	case "number":
 		if plain := strings.ReplaceAll(written, "_", ""); isFloat(plain) && !isInteger(plain) {
 			// The API's clients format such keys with 32-bit precision.
-			f, _ := strconv.ParseFloat(string(v), 64)
+			f, _ := strconv.ParseFloat(text, 64)
 			return strconv.FormatFloat(f, 'g', -1, 32), true
 		}
-		return string(v), true
-	case string:
-		return strings.ToLower(strings.TrimPrefix(v, "+")), true
+		return text, true
+	case "string":
+		return strings.ToLower(strings.TrimPrefix(text, "+")), true
 	}
 	return "", false
 }

@@ -1,6 +1,10 @@
 package manifest
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
 
 // scan reads the identity of an object from the lines of its document. It reads only
 // lines at the left margin and inside metadata, and is sure only of plain block
@@ -225,7 +229,7 @@ func simpleText(value []byte) (string, bool) {
 	if len(value) == 0 || !isLetter(value[0]) && !isDigit(value[0]) || value[len(value)-1] == ':' {
 		return "", false
 	}
-	if _, text := plain(string(value)).(string); !text && !quoted {
+	if _, text := raw.String(plain(string(value))); !text && !quoted {
 		return "", false
 	}
 	return string(value), true

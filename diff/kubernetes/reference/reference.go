@@ -207,7 +207,7 @@ func targetPorts(was, is *set) []Broken {
 		}
 		ports := get(o.Value, "spec", "ports")
 		for i := range ports.Len() {
-			name, isName := raw.Reveal(get(ports.At(i), "targetPort")).(string)
+			name, isName := raw.String(get(ports.At(i), "targetPort"))
 			if !isName || number(name) || !is.leadsNowhere(o, name) {
 				continue
 			}

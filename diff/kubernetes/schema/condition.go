@@ -120,7 +120,7 @@ func containerLimits(keys ...string) func(raw.Value) (raw.Value, bool) {
 			from, _ := item.Get(key)
 			for _, resource := range from.Keys() {
 				if v, _ := from.Get(resource); limits[resource] == nil {
-					limits[resource] = raw.Reveal(v)
+					limits[resource] = v
 				}
 			}
 		}

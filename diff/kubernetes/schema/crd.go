@@ -140,6 +140,6 @@ func at(v raw.Value, keys ...string) raw.Value {
 
 // text returns the string below keys, or "" if there is none.
 func text(v raw.Value, keys ...string) string {
-	s, _ := raw.Reveal(at(v, keys...)).(string)
+	s, _ := raw.String(at(v, keys...))
 	return s
 }

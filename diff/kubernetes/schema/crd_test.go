@@ -199,16 +199,16 @@ func TestHostileSchemasAreBounded(t *testing.T) {
 	}
 
 	// A schema as an alias bomb would produce it: every level contains the next level ten times.
-	var bomb any = map[string]any{"type": "string"}
+	bomb := raw.Of(map[string]any{"type": "string"})
 	for range 20 {
 		properties := map[string]any{}
 		for i := range 10 {
 			properties[fmt.Sprint("f", i)] = bomb
 		}
-		bomb = map[string]any{"type": "object", "properties": properties}
+		bomb = raw.Of(map[string]any{"type": "object", "properties": properties})
 	}
 	r := crdReader{left: maxTypes}
-	root := r.root(raw.Of(bomb))
+	root := r.root(bomb)
 	if r.left != 0 || root == nil {
 		t.Errorf("%d types were left to make", r.left)
 	}

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -19,42 +18,34 @@ import (
 //
 // A value that does not have the format of its type is compared by its text. A quantity is
 // compared exactly, without the server's rounding up to a nano and its limit of 2^63-1.
-func Equal(t *Type, a, b raw.Value) bool { return equal(t, raw.Reveal(a), raw.Reveal(b)) }
-
-func equal(t *Type, a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		return ok && equalObjects(t, a, b)
-	case []any:
-		b, ok := b.([]any)
-		return ok && equalLists(t, a, b)
+func Equal(t *Type, a, b raw.Value) bool {
+	switch {
+	case a.IsObject() && b.IsObject():
+		return equalObjects(t, a.Fields(), b.Fields())
+	case a.IsList() && b.IsList():
+		return equalLists(t, a, b)
 	}
-	switch b.(type) {
-	case map[string]any, []any:
-		return false
-	}
-	return a == b || equalScalars(t.Format(), a, b)
+	return a.IsScalar() && b.IsScalar() && (a.Equal(b) || equalScalars(t.Format(), a, b))
 }
 
-func equalObjects(t *Type, a, b map[string]any) bool {
+func equalObjects(t *Type, a, b []raw.Field) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	for key, v := range a {
-		if w, ok := b[key]; !ok || !equal(t.Field(key), v, w) {
+	for i := range a {
+		if a[i].Key != b[i].Key || !Equal(t.Field(a[i].Key), a[i].Value, b[i].Value) {
 			return false
 		}
 	}
 	return true
 }
 
-func equalLists(t *Type, a, b []any) bool {
-	if len(a) != len(b) {
+func equalLists(t *Type, a, b raw.Value) bool {
+	if a.Len() != b.Len() {
 		return false
 	}
-	for i := range a {
-		if !equal(t.Elem(), a[i], b[i]) {
+	for i := range a.Len() {
+		if !Equal(t.Elem(), a.At(i), b.At(i)) {
 			return false
 		}
 	}
@@ -62,19 +53,19 @@ func equalLists(t *Type, a, b []any) bool {
 }
 
 // equalScalars compares two scalars whose texts differ.
-func equalScalars(f Format, a, b any) bool {
-	m, aNumber := a.(json.Number)
-	n, bNumber := b.(json.Number)
+func equalScalars(f Format, a, b raw.Value) bool {
+	m, aNumber := raw.Number(a)
+	n, bNumber := raw.Number(b)
 	if aNumber && bNumber {
-		return equalNumbers(string(m), string(n))
+		return equalNumbers(m, n)
 	}
-	x, aText := a.(string)
-	y, bText := b.(string)
+	x, aText := raw.String(a)
+	y, bText := raw.String(b)
 	switch {
 	case aNumber && bText:
-		return mixed(f, string(m), y)
+		return mixed(f, m, y)
 	case bNumber && aText:
-		return mixed(f, string(n), x)
+		return mixed(f, n, x)
 	case aText && bText:
 		return equalTexts(f, x, y)
 	}

@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
-
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
@@ -78,25 +76,25 @@ func (t *Type) isEmpty(v raw.Value) bool {
 	if !t.EmptyIsNone() {
 		return false
 	}
-	switch v := raw.Reveal(v).(type) {
-	case string:
-		return v == ""
-	case bool:
-		return !v
-	case json.Number:
-		return equalNumbers(string(v), "0")
-	case []any:
-		return len(v) == 0
-	case map[string]any:
-		return len(v) == 0
+	text, isText := raw.String(v)
+	digits, isNumber := raw.Number(v)
+	switch {
+	case isText:
+		return text == ""
+	case isNumber:
+		return equalNumbers(digits, "0")
+	case v.IsList():
+		return v.Len() == 0
+	case v.IsObject():
+		return len(v.Fields()) == 0
 	}
-	return false
+	return !v.IsNull() && !v.IsTrue()
 }
 
 // completed reports whether v equals value with the defaults of t's fields added.
 func (t *Type) completed(v, value raw.Value) bool {
-	for _, key := range v.Keys() {
-		has, _ := v.Get(key)
+	for _, f := range v.Fields() {
+		key, has := f.Key, f.Value
 		given, ok := value.Get(key)
 		if ok && !Equal(t.Field(key), has, given) || !ok && !t.Field(key).IsDefault(has, value) {
 			return false

@@ -43,6 +43,9 @@ const (
 	maxBytes = 16 << 20
 )
 
+// usualRatio is how many times as large as the compressed table its text is.
+const usualRatio = 5
+
 // Table holds the types and kinds of the API.
 type Table struct {
 	// Kubernetes is the release from whose published documents the table is built: v1.36.3.
@@ -145,14 +148,15 @@ func orDash(s string) string {
 // Read parses a table that Write wrote.
 func Read(data []byte) (*Table, error) {
 	z := flate.NewReader(bytes.NewReader(data))
-	text, err := io.ReadAll(io.LimitReader(z, maxBytes+1))
-	if err != nil {
+	var text strings.Builder
+	text.Grow(usualRatio * len(data))
+	if _, err := io.Copy(&text, io.LimitReader(z, maxBytes+1)); err != nil {
 		return nil, fmt.Errorf("inflate the schema table: %w", err)
 	}
-	if len(text) > maxBytes {
+	if text.Len() > maxBytes {
 		return nil, fmt.Errorf("the schema table is larger than %d bytes: generate it again", maxBytes)
 	}
-	r := reader{rest: string(text)}
+	r := reader{rest: text.String()}
 	t, err := r.table()
 	if err != nil {
 		return nil, fmt.Errorf("schema table, line %d: %w: generate it again", r.line, err)
