@@ -139,7 +139,8 @@ func errorText(err error) string {
 }
 
 // query returns the value of data.nuon.RULE, or nil if it is undefined.
-func query(ctx context.Context, compiler *ast.Compiler, rule string, d document, strict bool) (found ast.Value, err error) {
+func query(ctx context.Context, compiler *ast.Compiler, rule string, d document,
+	strict bool) (found ast.Value, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = errors.New("the evaluator failed")

@@ -123,7 +123,8 @@ deny contains json.marshal(input.review.object)`)}, Input{Objects: []map[string]
 func TestObjects(t *testing.T) {
 	pod := func(name string, privileged bool) map[string]any {
 		return map[string]any{"apiVersion": "apps/v1", "kind": "Deployment",
-			"metadata": map[string]any{"name": name, "namespace": "kube-system"}, "spec": map[string]any{"privileged": privileged}}
+			"metadata": map[string]any{"name": name, "namespace": "kube-system"},
+			"spec":     map[string]any{"privileged": privileged}}
 	}
 	results := Evaluate(t.Context(), []api.PolicySpec{policy("p", `deny contains "privileged" if {
 	input.review.kind.kind == "Deployment"; input.review.kind.group == "apps"

@@ -13,14 +13,14 @@ import (
 const masked = "(sensitive value)"
 
 // documents returns the inputs of policies, without secrets.
-func (in Input) documents() ([]document, error) {
-	if in.Plan != nil {
-		value, err := in.plan()
+func (p Input) documents() ([]document, error) {
+	if p.Plan != nil {
+		value, err := p.plan()
 		return []document{{value: value}}, err
 	}
 	var documents []document
-	for _, object := range in.Objects {
-		d, err := in.object(object)
+	for _, object := range p.Objects {
+		d, err := p.object(object)
 		if err != nil {
 			return nil, err
 		}
@@ -30,19 +30,19 @@ func (in Input) documents() ([]document, error) {
 }
 
 // plan returns the input of a Terraform plan: {"plan": …}.
-func (in Input) plan() (ast.Value, error) {
+func (p Input) plan() (ast.Value, error) {
 	var plan map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(in.Plan))
+	decoder := json.NewDecoder(bytes.NewReader(p.Plan))
 	decoder.UseNumber()
 	if err := decoder.Decode(&plan); err != nil {
 		return nil, err
 	}
 	maskPlan(plan)
-	return in.value(map[string]any{"plan": plan})
+	return p.value(map[string]any{"plan": plan})
 }
 
 // object returns the input of a Kubernetes object in the form of an admission review.
-func (in Input) object(object map[string]any) (document, error) {
+func (p Input) object(object map[string]any) (document, error) {
 	copied := map[string]any{}
 	for key, value := range object {
 		copied[key] = value
@@ -63,7 +63,7 @@ func (in Input) object(object map[string]any) (document, error) {
 	metadata, _ := copied["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
 	namespace, _ := metadata["namespace"].(string)
-	value, err := in.value(map[string]any{"review": map[string]any{
+	value, err := p.value(map[string]any{"review": map[string]any{
 		"kind":      map[string]any{"group": group, "version": v, "kind": kind},
 		"name":      name,
 		"namespace": namespace,
@@ -75,27 +75,27 @@ func (in Input) object(object map[string]any) (document, error) {
 	return document{object: strings.TrimSpace(kind + " " + name), value: value}, nil
 }
 
-func (in Input) value(v map[string]any) (ast.Value, error) { return ast.InterfaceToValue(in.redact(v)) }
+func (p Input) value(v map[string]any) (ast.Value, error) { return ast.InterfaceToValue(p.redact(v)) }
 
 // redact returns a copy in which known secrets are replaced in all texts and keys.
-func (in Input) redact(v any) any {
+func (p Input) redact(v any) any {
 	switch v := v.(type) {
 	case string:
-		return in.Redact(v)
+		return p.Redact(v)
 	case json.Number:
-		if text := in.Redact(v.String()); text != v.String() {
+		if text := p.Redact(v.String()); text != v.String() {
 			return text
 		}
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = in.redact(v[i])
+			out[i] = p.redact(v[i])
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, value := range v {
-			out[in.Redact(key)] = in.redact(value)
+			out[p.Redact(key)] = p.redact(value)
 		}
 		return out
 	}
