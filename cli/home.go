@@ -48,15 +48,15 @@ func opensHome(e *cmdenv.Env, root *cobra.Command) {
 func screens(e *cmdenv.Env, file string) interactive.Options {
 	execute := func(ctx context.Context, out io.Writer, args []string) error {
 		inner := &cmdenv.Env{Console: &console.Console{In: strings.NewReader(""), Out: out, Err: io.Discard, Width: 80}}
-		root := newRoot(inner)
-		root.SetArgs(append([]string{"--context", e.Context}, args...))
+		root := newRoot(inner, args...)
+		root.SetArgs(append([]string{"--context", e.Context, "-o", "table"}, args...))
 		return root.ExecuteContext(ctx)
 	}
 	return interactive.Options{
 		Cache: file,
 		Run: func(ctx context.Context, args ...string) (string, error) {
 			var out bytes.Buffer
-			err := execute(ctx, &out, append([]string{"-o", "table"}, args...))
+			err := execute(ctx, &out, args)
 			return out.String(), err
 		},
 		Follow: func(ctx context.Context, line func(string), args ...string) error {

@@ -13,46 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nuon-toolkit/nuon/cli/actions"
-	"github.com/nuon-toolkit/nuon/cli/approvals"
-	"github.com/nuon-toolkit/nuon/cli/apps"
-	"github.com/nuon-toolkit/nuon/cli/appsync"
-	"github.com/nuon-toolkit/nuon/cli/audit"
-	"github.com/nuon-toolkit/nuon/cli/breakglass"
-	"github.com/nuon-toolkit/nuon/cli/builds"
 	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
-	"github.com/nuon-toolkit/nuon/cli/components"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/contextcmd"
-	"github.com/nuon-toolkit/nuon/cli/debug"
-	"github.com/nuon-toolkit/nuon/cli/dev"
-	diffcmd "github.com/nuon-toolkit/nuon/cli/diff"
-	"github.com/nuon-toolkit/nuon/cli/doctor"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
-	"github.com/nuon-toolkit/nuon/cli/explain"
-	fmtcmd "github.com/nuon-toolkit/nuon/cli/format"
-	"github.com/nuon-toolkit/nuon/cli/graph"
-	"github.com/nuon-toolkit/nuon/cli/images"
-	"github.com/nuon-toolkit/nuon/cli/initialize"
-	"github.com/nuon-toolkit/nuon/cli/installs"
-	"github.com/nuon-toolkit/nuon/cli/logs"
-	"github.com/nuon-toolkit/nuon/cli/orgs"
-	"github.com/nuon-toolkit/nuon/cli/reference"
-	"github.com/nuon-toolkit/nuon/cli/registry"
-	"github.com/nuon-toolkit/nuon/cli/releases"
-	"github.com/nuon-toolkit/nuon/cli/render"
-	"github.com/nuon-toolkit/nuon/cli/repos"
-	"github.com/nuon-toolkit/nuon/cli/runners"
-	"github.com/nuon-toolkit/nuon/cli/schema"
-	"github.com/nuon-toolkit/nuon/cli/secretinput"
-	"github.com/nuon-toolkit/nuon/cli/state"
-	"github.com/nuon-toolkit/nuon/cli/status"
 	"github.com/nuon-toolkit/nuon/cli/terminit"
-	"github.com/nuon-toolkit/nuon/cli/tokens"
-	"github.com/nuon-toolkit/nuon/cli/tour"
-	"github.com/nuon-toolkit/nuon/cli/validate"
-	"github.com/nuon-toolkit/nuon/cli/workflows"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
@@ -67,7 +32,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	e := &cmdenv.Env{Console: console.System()}
-	root := newRoot(e)
+	root := newRoot(e, os.Args[1:]...)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err = exitError(ctx, err); err == nil {
 		return nil
@@ -108,7 +73,8 @@ func isUsageError(err error) bool {
 	return false
 }
 
-func newRoot(e *cmdenv.Env) *cobra.Command {
+// newRoot returns the root command with all others or, if args are those of one of them, with only that one.
+func newRoot(e *cmdenv.Env, args ...string) *cobra.Command {
 	noColor := false
 	root := &cobra.Command{
 		Use:           "nuon",
@@ -147,16 +113,7 @@ func newRoot(e *cmdenv.Env) *cobra.Command {
 		&cobra.Group{ID: "machine", Title: "This machine:"},
 	)
 	root.SetCompletionCommandGroupID("machine")
-	add(root, "journeys", initialize.New(e), validate.New(e), graph.New(e), fmtcmd.New(e),
-		appsync.New(e), approvals.NewReview(e), approvals.NewApprove(e), approvals.NewReject(e),
-		installs.NewDeploy(e), actions.NewRun(e), logs.New(e), debug.New(e), explain.New(e),
-		schema.New(e), render.New(e), status.New(e), diffcmd.New(e))
-	add(root, "nouns", apps.New(e), components.New(e), builds.New(e), releases.New(e),
-		installs.New(e), approvals.New(e), actions.New(e), images.New(e),
-		workflows.New(e), runners.New(e), breakglass.New(e), state.New(e),
-		secretinput.NewCredentials(e), secretinput.NewWebhooks(e),
-		repos.New(e), registry.New(e), tokens.New(e), orgs.New(e), audit.New(e))
-	add(root, "machine", dev.New(e), tour.New(e), doctor.New(e), contextcmd.New(e), reference.New(e))
+	addCommands(e, root, args)
 	strict(root)
 	opensHome(e, root)
 	return root
@@ -180,14 +137,6 @@ func strict(root *cobra.Command) {
 		case "completion":
 			verbsOnly(c)
 		}
-	}
-}
-
-func add(root *cobra.Command, group string, commands ...*cobra.Command) {
-	for _, c := range commands {
-		c.GroupID = group
-		groupsOnly(c)
-		root.AddCommand(c)
 	}
 }
 

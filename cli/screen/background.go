@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // Shade is the brightness of a terminal's background.
@@ -41,9 +41,9 @@ const Question = "\x1b]11;?\x1b\\\x1b[c"
 const colorWords = `11;rgb:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})`
 
 var (
-	colorAnswer = regexp.MustCompile(`\x1b\]` + colorWords)
-	lateAnswer  = regexp.MustCompile(`^` + colorWords + `$`) // as key input, without the escape sequences around it
-	lastAnswer  = regexp.MustCompile(`\x1b\[\?[0-9;]*c`)
+	colorAnswer = lazyregexp.New(`\x1b\]` + colorWords)
+	lateAnswer  = lazyregexp.New(`^` + colorWords + `$`) // as key input, without the escape sequences around it
+	lastAnswer  = lazyregexp.New(`\x1b\[\?[0-9;]*c`)
 )
 
 // background returns the background according to NUON_THEME (light or dark),

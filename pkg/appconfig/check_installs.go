@@ -3,12 +3,12 @@ package appconfig
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // checkInstalls checks each install file: section 11.4.
@@ -51,15 +51,15 @@ func (c *checker) checkAccount(e *entry[format.Install]) {
 
 // accountIDs are keys of accounts whose values have a form, with how they are written.
 var accountIDs = map[string]struct {
-	form *regexp.Regexp
+	form *lazyregexp.Regexp
 	hint string
 }{
-	"account_id":      {regexp.MustCompile(`^[0-9]{12}$`), "write its 12 digits, in quotes"},
+	"account_id":      {lazyregexp.New(`^[0-9]{12}$`), "write its 12 digits, in quotes"},
 	"subscription_id": {guid, "write it as the portal shows it, in lower case"},
 	"tenant_id":       {guid, "write it as the portal shows it, in lower case"},
 }
 
-var guid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+var guid = lazyregexp.New(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // AccountIDProblem returns what is wrong with the value of a key of a cloud account, or "".
 func AccountIDProblem(key, value string) string {

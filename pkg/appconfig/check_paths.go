@@ -4,12 +4,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
-// This file has what the checks need of the table of template paths.
+// This file has what the checks need of the table of template paths. It is made at its first use, because most
+// commands of nuon need none of it.
 
 // pathRoots maps the keys below .nuon to the keys below each. nil means that any name may follow.
-var pathRoots = func() map[string][]string {
+var pathRoots = sync.OnceValue(func() map[string][]string {
 	roots := map[string][]string{}
 	for _, root := range keysBelow("", nil) {
 		roots[root] = keysBelow(root, nil)
@@ -18,25 +20,25 @@ var pathRoots = func() map[string][]string {
 		}
 	}
 	return roots
-}()
+})
 
 var (
-	componentFields = keysBelow("components.COMPONENT", nil)
-	actionFields    = keysBelow("actions.workflows.ACTION", nil)
-	secretFields    = keysBelow("secrets.SECRET", nil)
-	imageFields     = keysBelow("components.COMPONENT.outputs.image", nil)
+	componentFields = fieldsBelow("components.COMPONENT")
+	actionFields    = fieldsBelow("actions.workflows.ACTION")
+	secretFields    = fieldsBelow("secrets.SECRET")
+	imageFields     = fieldsBelow("components.COMPONENT.outputs.image")
 )
 
 // outputRoots are the outputs that each kind of component can have. The outputs of a kind that is
 // not listed depend on its module.
-var outputRoots = func() map[string][]string {
+var outputRoots = sync.OnceValue(func() map[string][]string {
 	roots := map[string][]string{}
 	for _, kind := range slices.Concat(imageKinds, objectKinds) {
 		roots[kind] = keysBelow("components.COMPONENT.outputs",
 			func(p TemplatePath) bool { return slices.Contains(p.Kinds, kind) })
 	}
 	return roots
-}()
+})
 
 // The clouds.
 const (
@@ -51,16 +53,23 @@ var clouds = []string{cloudAWS, cloudAzure, cloudGCP}
 var cloudLabels = map[string]string{cloudAWS: "AWS", cloudAzure: "Azure", cloudGCP: "GCP"}
 
 // accountFields are the keys of .nuon.cloud_account, by cloud.
-var accountFields = byCloud("cloud_account.")
+var accountFields = sync.OnceValue(func() map[string][]string { return byCloud("cloud_account.") })
 
 // stackOutputs are the outputs of the customer's stack, by cloud. Those of GCP depend on the
 // modules of the stack, so others are possible there.
-var stackOutputs = map[string][]string{
-	cloudAWS: stackOutputsOf(cloudAWS), cloudAzure: stackOutputsOf(cloudAzure), cloudGCP: stackOutputsOf(cloudGCP),
-}
+var stackOutputs = sync.OnceValue(func() map[string][]string {
+	return map[string][]string{
+		cloudAWS: stackOutputsOf(cloudAWS), cloudAzure: stackOutputsOf(cloudAzure), cloudGCP: stackOutputsOf(cloudGCP),
+	}
+})
 
 // sharedStackOutputs exist on every cloud.
-var sharedStackOutputs = slices.DeleteFunc(stackOutputsOf(""), isVariable)
+var sharedStackOutputs = sync.OnceValue(func() []string { return slices.DeleteFunc(stackOutputsOf(""), isVariable) })
+
+// fieldsBelow returns a function that returns the keys directly below a path.
+func fieldsBelow(path string) func() []string {
+	return sync.OnceValue(func() []string { return keysBelow(path, nil) })
+}
 
 // byCloud returns the keys below a path, which ends with the name of a cloud, by cloud.
 func byCloud(prefix string) map[string][]string {
@@ -82,7 +91,7 @@ const nestedStacksOutput = "custom_nested_stacks"
 func cloudsOfOutput(name string) []string {
 	var found []string
 	for _, cloud := range clouds {
-		if slices.Contains(stackOutputs[cloud], name) {
+		if slices.Contains(stackOutputs()[cloud], name) {
 			found = append(found, cloudLabels[cloud])
 		}
 	}
@@ -99,4 +108,4 @@ func cloudOf(kind string) string {
 }
 
 // rootNames returns the keys below .nuon.
-func rootNames() []string { return slices.Collect(maps.Keys(pathRoots)) }
+func rootNames() []string { return slices.Collect(maps.Keys(pathRoots())) }

@@ -227,7 +227,7 @@ func (c *checker) reportUse(t *renderedText, use render.Use) {
 // has no effect yet.
 func (c *checker) noValueReason(ref render.Path) string {
 	if !slices.ContainsFunc(PathsOf(ref), TemplatePath.filled) {
-		if !slices.ContainsFunc(pathsByRoot[ref[0]], TemplatePath.filled) {
+		if !slices.ContainsFunc(pathsByRoot()[ref[0]], TemplatePath.filled) {
 			return ".nuon." + ref[0]
 		}
 		return ".nuon." + ref.String()

@@ -30,7 +30,7 @@ func (c *checker) checkUse(t *renderedText, ref render.Path) *finding {
 	if len(ref) == 0 {
 		return nil // a parse error already
 	}
-	fields, known := pathRoots[ref[0]]
+	fields, known := pathRoots()[ref[0]]
 	switch {
 	case !known:
 		return c.unknownName(ref[0], rootNames(), "there is no %q below .nuon", ref[0])
@@ -83,7 +83,7 @@ func (c *checker) unknownField(ref render.Path, fields []string) *finding {
 		hint = "write .nuon.inputs.inputs." + ref[1]
 	case ref[0] == "actions" && c.names.actions[ref[1]] != nil:
 		hint = "write .nuon.actions.workflows." + ref[1:].String()
-	case ref[0] == "install_stack" && slices.Contains(stackOutputs[c.cloud], ref[1]), ref[0] == "sandbox" && hint == "":
+	case ref[0] == "install_stack" && slices.Contains(stackOutputs()[c.cloud], ref[1]), ref[0] == "sandbox" && hint == "":
 		hint = "write .nuon." + ref[0] + ".outputs." + ref[1:].String()
 	}
 	return errorFinding(ruleTemplatePath, hint, "there is no %q below .nuon.%s", ref[1], ref[0])
@@ -110,8 +110,8 @@ func (c *checker) checkSecretUse(ref render.Path) *finding {
 			"the app has no secret %q", ref[1])
 	case len(ref) > 2 && slices.Contains([]string{"value", "data", "content", "plaintext", "secret"}, ref[2]):
 		return errorFinding(ruleTemplatePath, "write .nuon.install.secrets."+ref[1], "there is no %q of a secret", ref[2])
-	case len(ref) > 2 && !slices.Contains(secretFields, ref[2]):
-		return c.unknownName(ref[2], secretFields, "there is no %q of a secret", ref[2])
+	case len(ref) > 2 && !slices.Contains(secretFields(), ref[2]):
+		return c.unknownName(ref[2], secretFields(), "there is no %q of a secret", ref[2])
 	}
 	return nil
 }
@@ -127,8 +127,8 @@ func (c *checker) checkActionUse(ref render.Path) *finding {
 	case action == nil:
 		return errorFinding(ruleTemplatePath, nearestOrDeclare(c, ref[2], c.names.actions, "action"),
 			"the app has no action %q", ref[2])
-	case len(ref) > 3 && !slices.Contains(actionFields, ref[3]):
-		return c.unknownName(ref[3], actionFields, "there is no %q of an action", ref[3])
+	case len(ref) > 3 && !slices.Contains(actionFields(), ref[3]):
+		return c.unknownName(ref[3], actionFields(), "there is no %q of an action", ref[3])
 	case len(ref) > 5 && ref[3] == "outputs" && ref[4] == "steps":
 		var steps []string
 		for _, step := range action.value.Steps {
@@ -159,8 +159,8 @@ func (c *checker) checkComponentUse(t *renderedText, ref render.Path) *finding {
 		return errorFinding(ruleTemplatePath, nearestOrDeclare(c, ref[1], c.names.readable, "component"),
 			"the app has no component %q",
 			ref[1])
-	case len(ref) > 2 && !slices.Contains(componentFields, ref[2]):
-		return c.unknownName(ref[2], componentFields, "there is no %q of a component", ref[2])
+	case len(ref) > 2 && !slices.Contains(componentFields(), ref[2]):
+		return c.unknownName(ref[2], componentFields(), "there is no %q of a component", ref[2])
 	case len(ref) > 3 && ref[2] == "outputs":
 		return c.checkOutput(t, comp, ref)
 	}
@@ -170,13 +170,13 @@ func (c *checker) checkComponentUse(t *renderedText, ref render.Path) *finding {
 // checkOutput checks that a component's kind can have the output in
 // .nuon.components.NAME.outputs.OUTPUT.
 func (c *checker) checkOutput(t *renderedText, comp *component, ref render.Path) *finding {
-	roots, closed := outputRoots[comp.Type]
+	roots, closed := outputRoots()[comp.Type]
 	if !closed {
 		return c.checkModuleOutput(t, comp.Name, ref[3])
 	}
 	if !slices.Contains(roots, ref[3]) {
 		found := c.unknownName(ref[3], roots, "component %q is a %s and has no output %q", comp.Name, comp.Type, ref[3])
-		image := roots[0] == "image" && slices.Contains(imageFields, ref[3])
+		image := roots[0] == "image" && slices.Contains(imageFields(), ref[3])
 		switch {
 		case comp.Type == format.KindKubernetesManifest && ref[3] == "diff": // exists in another system only
 			found.warns, found.hint = true, "what a deploy changes is told with its plan; read resources instead"
@@ -187,10 +187,10 @@ func (c *checker) checkOutput(t *renderedText, comp *component, ref render.Path)
 		}
 		return found
 	}
-	if roots[0] == "image" && len(ref) > 4 && !slices.Contains(imageFields, ref[4]) {
-		found := c.unknownName(ref[4], imageFields, "there is no %q of an image", ref[4])
+	if roots[0] == "image" && len(ref) > 4 && !slices.Contains(imageFields(), ref[4]) {
+		found := c.unknownName(ref[4], imageFields(), "there is no %q of an image", ref[4])
 		if found.hint == "" {
-			found.hint = "it has " + strings.Join(imageFields, ", ")
+			found.hint = "it has " + strings.Join(imageFields(), ", ")
 		}
 		return found
 	}
@@ -203,10 +203,10 @@ func (c *checker) checkAccountUse(ref render.Path) *finding {
 		return nil
 	case c.cloud != "" && ref[1] != c.cloud:
 		return errorFinding(ruleCloudMismatch,
-			"read .nuon.cloud_account."+c.cloud+"."+accountFields[c.cloud][len(accountFields[c.cloud])-1],
+			"read .nuon.cloud_account."+c.cloud+"."+accountFields()[c.cloud][len(accountFields()[c.cloud])-1],
 			"the app runs on %s: its installs have no %s account", cloudLabels[c.cloud], cloudLabels[ref[1]])
-	case len(ref) > 2 && ref[1] != cloudGCP && !slices.Contains(accountFields[ref[1]], ref[2]):
-		return c.unknownName(ref[2], accountFields[ref[1]], "there is no %q below .nuon.cloud_account.%s", ref[2], ref[1])
+	case len(ref) > 2 && ref[1] != cloudGCP && !slices.Contains(accountFields()[ref[1]], ref[2]):
+		return c.unknownName(ref[2], accountFields()[ref[1]], "there is no %q below .nuon.cloud_account.%s", ref[2], ref[1])
 	}
 	return nil
 }
@@ -225,11 +225,11 @@ func (c *checker) checkStackUse(ref render.Path) *finding {
 			return c.unknownInput(ref[3])
 		}
 		return nil
-	case slices.Contains(sharedStackOutputs, name), slices.Contains(stackOutputs[c.cloud], name),
+	case slices.Contains(sharedStackOutputs(), name), slices.Contains(stackOutputs()[c.cloud], name),
 		c.isSecretOutput(name):
 		return nil
 	}
-	known := slices.Concat(stackOutputs[c.cloud], sharedStackOutputs)
+	known := slices.Concat(stackOutputs()[c.cloud], sharedStackOutputs())
 	for secret := range c.names.secrets {
 		known = append(known, secret+"_arn")
 	}

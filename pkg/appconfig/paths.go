@@ -3,6 +3,7 @@ package appconfig
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/render"
@@ -97,8 +98,14 @@ var (
 	objectKinds = []string{format.KindHelmChart, format.KindKubernetesManifest}
 )
 
-// templatePaths is the table of all paths below .nuon.
-var templatePaths = withKeys([]TemplatePath{
+// templatePaths is the table of all paths below .nuon. It is made at its first use.
+var templatePaths = sync.OnceValue(func() []TemplatePath {
+	return withKeys(pathsToComponents, outputsOfObjects(), outputsOfImages(), pathsToStacks, outputsOfStacks(),
+		pathsToDomains)
+})
+
+// pathsToComponents are the paths of the table up to the outputs of components.
+var pathsToComponents = []TemplatePath{
 	{Path: "install.id", Type: PathText, From: FromInstall, About: "id of the install"},
 	{Path: "install.name", Type: PathText, From: FromInstall, About: "name of the install"},
 	{Path: "install.public_domain", Type: PathText, From: FromDomain, About: "older name of `.domain.public_domain`"},
@@ -158,7 +165,10 @@ var templatePaths = withKeys([]TemplatePath{
 		About: "id of the build that is deployed; a component that reads it depends on COMPONENT"},
 	{Path: "components.COMPONENT.outputs.OUTPUT", Type: PathAny, From: FromComponent, Kinds: moduleKinds,
 		About: "output of the module; a component that reads it depends on COMPONENT, as for all outputs"},
-}, outputsOfObjects(), outputsOfImages(), []TemplatePath{
+}
+
+// pathsToStacks are those of actions, secrets and the stack.
+var pathsToStacks = []TemplatePath{
 	{Path: "actions.populated", Type: PathBool, From: FromAction, State: true, About: "always true"},
 	{Path: "actions.workflows.ACTION.outputs.KEY", Type: PathAny, From: FromAction,
 		About: "output of the latest successful run, of all its steps"},
@@ -210,7 +220,10 @@ var templatePaths = withKeys([]TemplatePath{
 		About: "how the stack reported its outputs"},
 	{Path: "install_stack.outputs.SECRET_arn", Type: PathText, From: FromStackOutput,
 		About: "address of a secret in the customer's secret manager"},
-}, outputsOfStacks(), []TemplatePath{
+}
+
+// pathsToDomains are those after the outputs of the stack.
+var pathsToDomains = []TemplatePath{
 	{Path: "domain.public_domain", Type: PathText, From: FromDomain,
 		About: "the output `nuon_dns.public_domain.name` of the sandbox"},
 	{Path: "domain.internal_domain", Type: PathText, From: FromDomain,
@@ -219,7 +232,7 @@ var templatePaths = withKeys([]TemplatePath{
 
 	{Path: "stale_at", Type: PathText, From: FromInstall,
 		Never: "nuon keeps no copy of the values that could be out of date"},
-})
+}
 
 // outputsOfObjects returns the outputs of components that are Kubernetes objects.
 func outputsOfObjects() []TemplatePath {
@@ -295,7 +308,7 @@ func withKeys(parts ...[]TemplatePath) []TemplatePath {
 }
 
 // TemplatePaths returns the table of all paths below .nuon.
-func TemplatePaths() []TemplatePath { return slices.Clone(templatePaths) }
+func TemplatePaths() []TemplatePath { return slices.Clone(templatePaths()) }
 
 // isVariable reports whether a key of a TemplatePath stands for other keys.
 func isVariable(key string) bool { return key == strings.ToUpper(key) || key == "SECRET_arn" }
@@ -322,10 +335,10 @@ func (p TemplatePath) matches(ref render.Path) bool {
 // equal to, or all rows below it.
 func PathsOf(ref render.Path) []TemplatePath {
 	if len(ref) == 0 {
-		return templatePaths
+		return templatePaths()
 	}
 	var found []TemplatePath
-	for _, path := range pathsByRoot[ref[0]] {
+	for _, path := range pathsByRoot()[ref[0]] {
 		if path.matches(ref) {
 			found = append(found, path)
 		}
@@ -334,21 +347,21 @@ func PathsOf(ref render.Path) []TemplatePath {
 }
 
 // pathsByRoot has the rows of the table by their first key.
-var pathsByRoot = func() map[string][]TemplatePath {
+var pathsByRoot = sync.OnceValue(func() map[string][]TemplatePath {
 	all := map[string][]TemplatePath{}
-	for _, path := range templatePaths {
+	for _, path := range templatePaths() {
 		root := path.keys[0]
 		all[root] = append(all[root], path)
 	}
 	return all
-}()
+})
 
 // SourcesOf returns the sources that provide values below a root, in the order of the table.
-func SourcesOf(root string) []ValueSource { return sourcesByRoot[root] }
+func SourcesOf(root string) []ValueSource { return sourcesByRoot()[root] }
 
-var sourcesByRoot = func() map[string][]ValueSource {
+var sourcesByRoot = sync.OnceValue(func() map[string][]ValueSource {
 	all := map[string][]ValueSource{}
-	for root, paths := range pathsByRoot {
+	for root, paths := range pathsByRoot() {
 		for _, path := range paths {
 			if !slices.Contains(all[root], path.From) {
 				all[root] = append(all[root], path.From)
@@ -356,12 +369,12 @@ var sourcesByRoot = func() map[string][]ValueSource {
 		}
 	}
 	return all
-}()
+})
 
 // keysBelow returns the keys that the table has directly below a path, among the rows that match.
 func keysBelow(path string, match func(TemplatePath) bool) []string {
 	var keys []string
-	for _, row := range templatePaths {
+	for _, row := range templatePaths() {
 		rest, below := strings.CutPrefix(row.Path, path+".")
 		if path == "" {
 			rest, below = row.Path, true

@@ -58,7 +58,7 @@ func (a *App) StackOutputs() (names []string, open bool) {
 		return nil, true
 	}
 	known := map[string]bool{}
-	for _, name := range slices.Concat(stackOutputs[cloud], sharedStackOutputs) {
+	for _, name := range slices.Concat(stackOutputs()[cloud], sharedStackOutputs()) {
 		known[name] = true
 	}
 	if cloud == cloudAWS {

@@ -2,13 +2,13 @@ package logview
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // lines makes the rows of a log on demand.
@@ -80,7 +80,7 @@ func (s *Screen) save() (file string, content []byte) {
 }
 
 // notInNames are the characters that the name of a file does not get.
-var notInNames = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
+var notInNames = lazyregexp.New(`[^a-zA-Z0-9_.-]`)
 
 // several reports whether the lines have sources.
 func (s *Screen) several() bool { return len(s.lines) > 0 && s.lines[0].Of != "" }
