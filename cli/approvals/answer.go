@@ -13,8 +13,10 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/review"
+	"github.com/nuon-toolkit/nuon/cli/workflows"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -28,6 +30,8 @@ type answerOptions struct {
 	all     bool
 	alike   bool
 	digest  string
+
+	follow workflows.WaitOptions // --wait
 
 	workflow string // the workflow to approve as a whole
 	revoke   bool   // takes that approval back
@@ -60,7 +64,10 @@ exits with 3.
 --workflow approves in your name everything that a provision or deploy plans until it ends, including
 what is already waiting. It never approves destroys, replacements, scripts that no approver has seen
 for the install, or plans whose report is incomplete. Your permission is checked again at each use;
---revoke withdraws the approval.`,
+--revoke withdraws the approval.
+
+--wait shows the apply until the workflow ends or needs a person. The exit code is then 0 if it succeeded,
+1 if it failed, 3 if it waits for another approval and 4 if a change was rejected.`,
 		Example: "  nuon approve acme/web\n  nuon approve apr_…\n  nuon approve acme/web --digest sha256:…\n" +
 			"  nuon approve acme/metrics --alike\n  nuon approve --install acme --all\n  nuon approve --workflow acme\n  nuon " +
 			"approve --workflow wfl_… --revoke",
@@ -70,6 +77,8 @@ for the install, or plans whose report is incomplete. Your permission is checked
 	}
 	a.flags(c)
 	a.wholeFlags(c)
+	a.follow.Flags(c, "wait until the workflows of the approved plans end or need a person")
+	c.MarkFlagsMutuallyExclusive("workflow", "wait")
 	return c
 }
 
@@ -109,6 +118,9 @@ func (a *answerOptions) flags(c *cobra.Command) {
 }
 
 func (a *answerOptions) run(ctx context.Context, args []string) error {
+	if err := a.follow.Check(); err != nil {
+		return err
+	}
 	switch {
 	case a.workflow != "":
 		return a.approveWorkflow(ctx, args)
@@ -139,11 +151,41 @@ func (a *answerOptions) run(ctx context.Context, args []string) error {
 		respond = a.respondAll
 	}
 	done, err := respond(ctx, client, targets)
+	if err == nil && a.follow.Wait {
+		return a.showAndFollow(ctx, client, done)
+	}
 	if err == nil && a.left > 0 {
 		err = exitcode.With(exitcode.Waiting,
 			fmt.Errorf("%s to approve by name", diff.Plural(a.left, "plan is still waiting", "plans are still waiting")))
 	}
 	return errors.Join(a.show(done), err) // the answers before an error are recorded
+}
+
+// showAndFollow prints the answers, and waits for the workflows of the approved plans, one after the other.
+func (a *answerOptions) showAndFollow(ctx context.Context, client *apiclient.Client, done []api.Approval) error {
+	if err := a.show(done); err != nil {
+		return err
+	}
+	answered := func(id string) bool {
+		return slices.ContainsFunc(done, func(d api.Approval) bool { return d.ID == id })
+	}
+	var first error
+	seen := map[string]bool{"": true} // settings have no workflow
+	for _, d := range done {
+		if seen[d.Workflow] {
+			continue
+		}
+		seen[d.Workflow] = true
+		w, err := workflows.WaitAfter(ctx, a.env.Console, client, d.Workflow, a.follow.Timeout, answered)
+		if err != nil {
+			return err
+		}
+		a.env.Console.Messagef("%s %d of %s/%s: %s", w.Kind, w.Number, w.App, w.Install, console.Line(workflows.Reason(w)))
+		if first == nil {
+			first = workflows.ExitError(w)
+		}
+	}
+	return first
 }
 
 // respond answers one plan after the other until one fails, and returns those that it answered.

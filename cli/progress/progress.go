@@ -4,6 +4,7 @@
 package progress
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,9 +17,11 @@ import (
 
 // Line is the state of one item.
 type Line struct {
-	Mark string // one character; a busy line shows a spinner instead
-	Text string
-	Busy bool
+	Before string // the branches of a tree before the mark
+	Mark   string // one character; a busy line shows a spinner instead
+	Text   string
+	Busy   bool
+	Since  time.Time // since when it is busy, which is shown; may be zero
 }
 
 // View shows the live lines. A nil View shows nothing.
@@ -81,7 +84,7 @@ func (v *View) StopWaiting(c *console.Console, continues string, next ...Next) e
 
 type (
 	linesMsg []Line
-	tickMsg  struct{}
+	tickMsg  time.Time
 	stopMsg  struct{}
 )
 
@@ -89,6 +92,8 @@ type (
 type model struct {
 	lines   []Line
 	frame   int
+	now     time.Time // of the last tick; zero before
+	rows    int       // of the terminal; 0 if unknown
 	stopped bool
 }
 
@@ -97,7 +102,9 @@ var spinnerFrames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 
 const spinnerInterval = 100 * time.Millisecond
 
-func tick() tea.Cmd { return tea.Tick(spinnerInterval, func(time.Time) tea.Msg { return tickMsg{} }) }
+func tick() tea.Cmd {
+	return tea.Tick(spinnerInterval, func(now time.Time) tea.Msg { return tickMsg(now) })
+}
 
 // Init starts the spinner.
 func (m model) Init() tea.Cmd { return tick() }
@@ -108,8 +115,10 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case linesMsg:
 		m.lines = msg
 	case tickMsg:
-		m.frame = (m.frame + 1) % len(spinnerFrames)
+		m.frame, m.now = (m.frame+1)%len(spinnerFrames), time.Time(msg)
 		return m, tick()
+	case tea.WindowSizeMsg:
+		m.rows = msg.Height
 	case stopMsg:
 		m.stopped = true
 		return m, tea.Quit
@@ -123,12 +132,42 @@ func (m model) View() string {
 		return ""
 	}
 	var b strings.Builder
-	for _, l := range m.lines {
-		mark := l.Mark
+	lines, left := m.fitting()
+	for _, l := range lines {
+		mark, text := l.Mark, console.Line(l.Text)
 		if l.Busy {
 			mark = spinnerFrames[m.frame]
+			if took := m.now.Sub(l.Since); !l.Since.IsZero() && took >= time.Second {
+				text += " (for " + took.Truncate(time.Second).String() + ")"
+			}
 		}
-		b.WriteString("  " + mark + " " + console.Line(l.Text) + "\n")
+		b.WriteString("  " + l.Before + mark + " " + text + "\n")
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "  … and %d more\n", left)
 	}
 	return b.String()
+}
+
+// fitting returns the lines that the terminal has room for, and the number of the others. It leaves out first what has
+// ended, then what has not started.
+func (m model) fitting() (lines []Line, left int) {
+	const reserved = 2 // for the number of the others, and for the cursor
+	room := m.rows - reserved
+	if m.rows == 0 || len(m.lines) <= room+1 {
+		return m.lines, 0
+	}
+	room = max(room, 0)
+	lines = slices.Clone(m.lines)
+	for _, marks := range []string{"✓-", "·"} {
+		for i := 0; i < len(lines) && len(lines) > room; {
+			if !lines[i].Busy && strings.Contains(marks, lines[i].Mark) {
+				lines = slices.Delete(lines, i, i+1)
+			} else {
+				i++
+			}
+		}
+	}
+	lines = lines[:min(len(lines), room)]
+	return lines, len(m.lines) - len(lines)
 }

@@ -1,9 +1,11 @@
 package progress
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -48,7 +50,7 @@ func TestTurning(t *testing.T) {
 		}
 		seen[view] = true
 		var cmd tea.Cmd
-		if next, cmd = next.Update(tickMsg{}); cmd == nil {
+		if next, cmd = next.Update(tickMsg(time.Time{})); cmd == nil {
 			t.Fatal("stops turning")
 		}
 	}
@@ -57,6 +59,41 @@ func TestTurning(t *testing.T) {
 	}
 	if (model{}).Init() == nil {
 		t.Error("does not begin to turn")
+	}
+}
+
+// TestSince checks that a busy line shows how long it has been busy, from one second on.
+func TestSince(t *testing.T) {
+	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	lines := linesMsg{{Before: "└─ ", Text: "web", Busy: true, Since: at}, {Mark: "✓", Text: "db", Since: at}}
+	for later, want := range map[time.Duration]string{999 * time.Millisecond: "web\n",
+		61500 * time.Millisecond: "web (for 1m1s)\n"} {
+		m, _ := after(t, lines, tickMsg(at.Add(later)))
+		if got := m.View(); !strings.HasPrefix(got, "  └─ ⠙ "+want) || !strings.HasSuffix(got, "  ✓ db\n") {
+			t.Errorf("after %s it drew %q", later, got)
+		}
+	}
+}
+
+// TestFewRows checks which lines a terminal with few rows shows: those that are busy, wait or failed stay longest.
+func TestFewRows(t *testing.T) {
+	lines := linesMsg{{Mark: "✓", Text: "a"}, {Mark: "-", Text: "b"}, {Mark: "x", Text: "c", Busy: true},
+		{Mark: "?", Text: "d"}, {Mark: "·", Text: "e"}, {Mark: "✗", Text: "f"}}
+	for rows, want := range map[int]string{0: "abcdef", 7: "abcdef", 6: "cdef +2", 5: "cdf +3", 4: "cd +4",
+		2: " +6", 1: " +6"} {
+		m, _ := after(t, lines, tea.WindowSizeMsg{Width: 80, Height: rows})
+		var got strings.Builder
+		for line := range strings.Lines(m.View()) {
+			var more int
+			if n, _ := fmt.Sscanf(line, "  … and %d more", &more); n == 1 {
+				fmt.Fprintf(&got, " +%d", more)
+				continue
+			}
+			got.WriteString(strings.TrimSpace(line[len(line)-2:]))
+		}
+		if got.String() != want {
+			t.Errorf("%d rows show %q, want %q", rows, got.String(), want)
+		}
 	}
 }
 

@@ -25,6 +25,14 @@ func Wait(ctx context.Context, c *console.Console, client *apiclient.Client, id 
 	})
 }
 
+// WaitAfter is Wait after approvals were answered: a step that waits for one of them needs no person any more.
+func WaitAfter(ctx context.Context, c *console.Console, client *apiclient.Client, id string, timeout time.Duration,
+	answered func(approval string) bool) (api.Workflow, error) {
+	return follow(ctx, c, client, id, timeout, func(w api.Workflow) bool {
+		return w.Status != api.WorkflowStatusRunning || needsPerson(w, answered)
+	})
+}
+
 // over follows a workflow until it has ended, even while a plan in it waits for a person.
 func (f *WaitOptions) over(ctx context.Context, c *console.Console, client *apiclient.Client,
 	id string) (api.Workflow, error) {
@@ -89,26 +97,20 @@ func continues(id string, w api.Workflow) string {
 	return text
 }
 
-// lines returns the progress lines of the steps.
-func lines(w api.Workflow) []progress.Line {
-	var out []progress.Line
-	for _, s := range w.Steps {
-		out = append(out, progress.Line{
-			Mark: statusMark(s.Status), Busy: s.Status == api.StepStatusRunning,
-			Text: fmt.Sprintf("%-8s %-16s %-10s %s", s.Kind, name(s), s.Status, s.Reason),
-		})
-	}
-	return out
-}
-
 // NeedsPerson reports whether a step waits for an approval and no other step runs.
-func NeedsPerson(w api.Workflow) bool {
+func NeedsPerson(w api.Workflow) bool { return needsPerson(w, func(string) bool { return false }) }
+
+// needsPerson is NeedsPerson when some approvals were answered, which their steps may not show yet.
+func needsPerson(w api.Workflow, answered func(approval string) bool) bool {
 	waiting := false
 	for _, s := range w.Steps {
 		switch s.Status {
 		case api.StepStatusRunning:
 			return false
 		case api.StepStatusWaiting:
+			if answered(s.Approval) {
+				return false
+			}
 			waiting = true
 		}
 	}

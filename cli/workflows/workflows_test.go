@@ -209,14 +209,40 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestLines checks that running steps have a spinner, and the others the mark that Show prints.
+// TestLines checks that a workflow is shown as a tree with one line for each component, with the step that it is at.
 func TestLines(t *testing.T) {
+	w := api.Workflow{Steps: group("sandbox", api.StepStatusSucceeded)}
+	w.Steps = append(w.Steps, group("db", api.StepStatusPending, "sandbox")...)
+	w.Steps = append(w.Steps, group("web", api.StepStatusPending, "db")...)
+	w.Steps = append(w.Steps, group("docs", api.StepStatusPending, "sandbox")...)
+	w.Steps[3].Status, w.Steps[4].Status, w.Steps[5].Status = "succeeded", "succeeded", "running"
+	w.Steps[5].StartedAt = noon
+	w.Steps[9].Status, w.Steps[10].Status, w.Steps[10].Reason = "succeeded", "waiting", "2 to create"
 	want := []progress.Line{
-		{Mark: "…", Busy: true, Text: "plan     web              running    why"},
-		{Mark: "?", Text: "approve  web              waiting    why"},
+		{Mark: "✓", Text: "sandbox          apply    succeeded"},
+		{Before: "├─ ", Mark: "…", Busy: true, Since: noon, Text: "db            apply    running"},
+		{Before: "│  └─ ", Mark: "·", Text: "web        plan     pending"},
+		{Before: "└─ ", Mark: "?", Text: "docs          approve  waiting    2 to create"},
 	}
-	if d := cmp.Diff(want, lines(standing("running", "running", "waiting"))); d != "" {
+	if d := cmp.Diff(want, lines(w)); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestNeedsPerson checks that a workflow needs no person while a step runs, nor for approvals that were answered.
+func TestNeedsPerson(t *testing.T) {
+	w := api.Workflow{Steps: []api.Step{{Status: "waiting", Approval: "apr_1"}, {Status: "pending"}}}
+	answered := func(id string) bool { return id == "apr_1" }
+	if !NeedsPerson(w) || needsPerson(w, answered) {
+		t.Error("an answered approval counts as one that waits")
+	}
+	w.Steps[1] = api.Step{Status: "waiting", Approval: "apr_2"}
+	if !needsPerson(api.Workflow{Steps: w.Steps[1:]}, answered) {
+		t.Error("another approval does not need a person")
+	}
+	w.Steps[1].Status = "running"
+	if NeedsPerson(w) {
+		t.Error("it needs a person while a step runs")
 	}
 }
 
