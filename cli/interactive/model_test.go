@@ -11,6 +11,7 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/cli/screen"
@@ -323,6 +324,21 @@ func TestMouse(t *testing.T) {
 	s.press("esc")
 	s.Update(tea.MouseMsg{Button: tea.MouseButtonWheelUp, Action: tea.MouseActionPress})
 	s.shows("1 of 3")
+	s.visit("apps").visit("app hello")
+	path := func(text string) tea.MouseMsg { // a click on a text of the path
+		header, _, _ := strings.Cut(s.screen(), "\n")
+		at := strings.Index(header, text)
+		return tea.MouseMsg{Button: tea.MouseButtonLeft, Action: tea.MouseActionPress, X: ansi.StringWidth(header[:at]) + 1}
+	}
+	_, cmd = s.Update(path("installs"))
+	s.do(cmd)
+	if header, _, _ := strings.Cut(s.screen(), "\n"); !strings.Contains(header, "home › installs  ") {
+		t.Errorf("a click on the path went to %s", header)
+	}
+	s.Update(path("nuon.example")) // not a screen
+	if len(s.views) != 2 {
+		t.Errorf("%d screens are open", len(s.views))
+	}
 }
 
 // TestMarks checks that rows are marked and unmarked, that an action asks with their number, that rows

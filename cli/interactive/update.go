@@ -286,8 +286,8 @@ func (m *model) started(msg tea.KeyMsg) (first, rest tea.KeyMsg, typed bool) {
 	return first, rest, key.Matches(first, m.keys.palette, m.keys.filter)
 }
 
-// clicked handles the mouse: the wheel moves, a click selects, and a click on the selected row
-// opens it.
+// clicked handles the mouse: the wheel moves, a click selects, a click on the selected row opens it, and a click on a
+// screen in the path goes back to it.
 func (m *model) clicked(msg tea.MouseMsg) tea.Cmd {
 	if m.small() || m.mode != browsing || msg.Action != tea.MouseActionPress {
 		return nil
@@ -299,8 +299,22 @@ func (m *model) clicked(msg tea.MouseMsg) tea.Cmd {
 	case tea.MouseButtonWheelUp:
 		v.pane.Move(-3)
 	case tea.MouseButtonLeft:
+		if msg.Y == 0 {
+			return m.clickedPath(msg.X)
+		}
 		if was, ok := v.pane.Click(msg.Y - m.layout().top); ok && was {
 			return m.enter()
+		}
+	}
+	return nil
+}
+
+// clickedPath goes back to the screen whose title is at a column of the header.
+func (m *model) clickedPath(x int) tea.Cmd {
+	_, ends := m.trail(m.pathRoom())
+	for n, end := range ends {
+		if x < end {
+			return m.open(m.views[n].line)
 		}
 	}
 	return nil

@@ -77,6 +77,47 @@ func drawAll(b *strings.Builder, rows []screen.Strip, width int) {
 
 // header shows the path of screens, the control plane, and whether the screen is current.
 func (m *model) header() screen.Strip {
+	right, left := m.right(), m.path(m.pathRoom())
+	for _, tail := range []screen.Strip{append(screen.Strip{{m.place + "  ", m.theme.Faint}}, right...), right} {
+		if gap := m.width - left.Width() - tail.Width(); gap > 0 {
+			return append(append(left, screen.Cell{Text: strings.Repeat(" ", gap)}), tail...)
+		}
+	}
+	return left
+}
+
+// path shows the open screens; if there is not enough room, only the last ones.
+func (m *model) path(room int) screen.Strip {
+	s, _ := m.trail(room)
+	return s.Cut(max(room, 0))
+}
+
+// trail returns the path of the open screens, as many of the last ones as there is room for, and for each open screen
+// the column after its title; 0 for one that is not shown.
+func (m *model) trail(room int) (s screen.Strip, ends []int) {
+	t := m.theme
+	for from := range m.views {
+		s, ends = screen.Strip{{" nuon", t.Accent}}, make([]int, len(m.views))
+		if from > 0 {
+			s = append(s, screen.Cell{Text: " › …", Style: t.Rule})
+		}
+		for n, v := range m.views[from:] {
+			st := t.Faint
+			if from+n == len(m.views)-1 {
+				st = t.Strong
+			}
+			s = append(s, screen.Cell{Text: " › ", Style: t.Rule}, screen.Cell{Text: console.Line(v.page.Title), Style: st})
+			ends[from+n] = s.Width()
+		}
+		if s.Width() <= room {
+			break
+		}
+	}
+	return s, ends
+}
+
+// right returns the right side of the header: the position, what is marked, and whether the screen is current.
+func (m *model) right() screen.Strip {
 	t, v := m.theme, m.top()
 	right := screen.Strip{{"● ", t.Good}}
 	switch {
@@ -93,36 +134,11 @@ func (m *model) header() screen.Strip {
 	if n := v.pane.MarkCount(); n > 0 {
 		right = append(screen.Strip{{fmt.Sprintf("%d marked  ", n), t.Accent}}, right...)
 	}
-	left := m.path(m.width - right.Width() - 1)
-	for _, tail := range []screen.Strip{append(screen.Strip{{m.place + "  ", t.Faint}}, right...), right} {
-		if gap := m.width - left.Width() - tail.Width(); gap > 0 {
-			return append(append(left, screen.Cell{Text: strings.Repeat(" ", gap)}), tail...)
-		}
-	}
-	return left
+	return right
 }
 
-// path shows the open screens; if there is not enough room, only the last ones.
-func (m *model) path(room int) screen.Strip {
-	t := m.theme
-	for from := range m.views {
-		s := screen.Strip{{" nuon", t.Accent}}
-		if from > 0 {
-			s = append(s, screen.Cell{Text: " › …", Style: t.Rule})
-		}
-		for n, v := range m.views[from:] {
-			st := t.Faint
-			if from+n == len(m.views)-1 {
-				st = t.Strong
-			}
-			s = append(s, screen.Cell{Text: " › ", Style: t.Rule}, screen.Cell{Text: console.Line(v.page.Title), Style: st})
-		}
-		if s.Width() <= room || from == len(m.views)-1 {
-			return s.Cut(max(room, 0))
-		}
-	}
-	return nil
-}
+// pathRoom returns the columns for the path.
+func (m *model) pathRoom() int { return m.width - m.right().Width() - 1 }
 
 // awaited reports whether a view shows an earlier state, and the first answer may still arrive.
 func (m *model) awaited(v *view) bool {
@@ -217,7 +233,7 @@ func (m *model) details() []screen.Strip {
 
 // title returns the command that the question about an action is about, and the number of others.
 func (a pendingAction) title() string {
-	title := console.Line(quoted(a.lines[0]))
+	title := console.Line(commandLine(a.lines[0]))
 	if more := len(a.lines) - 1; more > 0 {
 		title += fmt.Sprintf(" … and %d more", more)
 	}
