@@ -17,7 +17,7 @@ func TestMisuse(t *testing.T) {
 		"apps nonsense":            `unknown command "nonsense" for "nuon apps"`,
 		"apps crate":               `unknown command "crate" for "nuon apps" (did you mean "create"?)`,
 		"webhooks mend":            `unknown command "mend" for "nuon webhooks"`,
-		"apps create":              "accepts 1 arg(s), received 0",
+		"apps get":                 "accepts 1 arg(s), received 0",
 		"installs list --nonsense": "unknown flag: --nonsense",
 		"builds list":              `required flag(s) "app" not set`,
 		"actions list":             "at least one of the flags in the group [app install] is required",

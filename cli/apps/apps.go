@@ -6,9 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
-	"path"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,7 +15,6 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
-	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -28,51 +24,6 @@ func New(e *cmdenv.Env) *cobra.Command {
 	c := &cobra.Command{Use: "apps", Short: "Manage apps"}
 	c.AddCommand(newCreate(e), newList(e), newGet(e), newVersions(e), newConfig(e), newVariables(e), newDelete(e))
 	return c
-}
-
-func newCreate(e *cmdenv.Env) *cobra.Command {
-	var n api.NewApp
-	c := &cobra.Command{
-		Use:   "create NAME",
-		Short: "Create an app, connected to a git repository or (without --repo) uploaded by \"nuon sync\"",
-		Example: `  nuon apps create hello --repo https://git.example/acme/hello --branch main
-  nuon apps create hello --repo file://$PWD --directory examples/hello`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			n.Name = args[0]
-			if n.Directory = path.Clean(filepath.ToSlash(n.Directory)); !fs.ValidPath(n.Directory) {
-				return exitcode.Usagef("--directory %s is outside the repository: use a path from the "+
-					"repository's root, such as apps/shop", n.Directory)
-			}
-			return create(c.Context(), e, n)
-		},
-	}
-	c.Flags().StringVar(&n.Repository, "repo", "", "https:// or file:// URL of the repository")
-	c.Flags().StringVar(&n.Ref, "branch", "main", "branch, tag or commit to follow")
-	c.Flags().StringVar(&n.Directory, "directory", ".", "directory of the app's config in the repository")
-	c.Flags().StringVar(&n.Credential, "credential", "",
-		"name of the credential for the repository (nuon credentials list)")
-	c.ValidArgsFunction = complete.Nothing
-	complete.Flag(e, c, "credential", complete.Credentials)
-	return c
-}
-
-func create(ctx context.Context, e *cmdenv.Env, n api.NewApp) error {
-	client, err := e.Client()
-	if err != nil {
-		return err
-	}
-	if n.Repository == "" {
-		n.Ref, n.Directory = "", ""
-	}
-	app, err := apiclient.Decode[api.App](client.CreateApp(ctx, &api.CreateAppParams{}, n))
-	if err != nil {
-		return err
-	}
-	return e.Console.Result(app, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "created app %s (%s)\n", app.Name, app.ID)
-		return err
-	})
 }
 
 func newList(e *cmdenv.Env) *cobra.Command {

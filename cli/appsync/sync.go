@@ -38,6 +38,8 @@ type options struct {
 
 	dryRun   bool
 	markdown bool
+
+	interactive bool
 }
 
 // New returns the command.
@@ -55,6 +57,9 @@ pushed is synced. An app that is not connected to a repository is uploaded from 
 A release with a component that cannot be built is incomplete, and no install gets it. --partial
 releases the rest: a component that cannot be built keeps its last complete code and config.
 
+On a terminal, the command asks for the app if it cannot tell which one is meant, and with --interactive
+(-i) in any case.
+
 --dry-run changes nothing and prints what a sync would do if the directory were committed and pushed
 as it is now: which components would be built and why, and what would be behind on which install.
 --markdown prints that as a comment for a pull request.
@@ -70,9 +75,14 @@ approval (--wait), 4 rejected (--wait), 5 control plane unreachable or access de
 			case o.markdown:
 				return exitcode.Usagef("--markdown needs --dry-run")
 			}
+			args, err := ask(c.Context(), e, c, args, o.interactive)
+			if err != nil {
+				return err
+			}
 			return run(c.Context(), e, o, args)
 		},
 	}
+	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "ask for the app and how long to wait")
 	c.Flags().StringVar(&o.app, "app", "", "app to sync (default: the directory's name)")
 	c.Flags().BoolVar(&o.noWait, "no-wait", false, "do not wait for the builds")
 	c.Flags().BoolVar(&o.wait, "wait", false, "wait until every install that follows the newest release has it")
@@ -83,6 +93,7 @@ approval (--wait), 4 rejected (--wait), 5 control plane unreachable or access de
 	c.Flags().BoolVar(&o.markdown, "markdown", false, "with --dry-run: print Markdown for a comment on a pull request")
 	c.MarkFlagsMutuallyExclusive("wait", "no-wait", "dry-run")
 	c.MarkFlagsMutuallyExclusive("partial", "no-wait", "dry-run")
+	c.MarkFlagsMutuallyExclusive("interactive", "dry-run")
 	return c
 }
 

@@ -19,6 +19,17 @@ import (
 // and Err is shown on one.
 func (c *Console) Asks() bool { return c.InIsTerminal && c.ErrIsTerminal }
 
+// AsksForMore reports whether a form can ask for what the flags of a command leave open. It cannot on a terminal
+// without cursor movement, nor while more input waits: that are the next commands of a pasted block, which a form
+// would take for its answers.
+func (c *Console) AsksForMore() bool {
+	if !c.Asks() || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	f, is := c.In.(*os.File)
+	return !is || !inputWaits(f)
+}
+
 // CheckInteractive returns an error if --interactive is set and nobody can be prompted.
 func (c *Console) CheckInteractive(interactive bool) error {
 	if interactive && !c.Asks() {

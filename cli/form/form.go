@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -36,9 +37,18 @@ type Field struct {
 	Value       string // the initial value; ignored if Sensitive
 	Required    bool   // must not be empty
 	Sensitive   bool   // input is not shown
+	// Choices are the values to choose from; nil for text. With Several, any number of them can be chosen.
+	Choices []Choice
+	Several bool
 	// Check returns what is wrong with a non-empty value, as a text that follows
 	// "this", such as "is not a number"; else "".
 	Check func(value string) string
+}
+
+// Choice is a value that can be chosen.
+type Choice struct {
+	Value string
+	About string // what is shown beside it; may be empty
 }
 
 // Answers holds the values by field name. It does not contain fields that still have their
@@ -46,12 +56,13 @@ type Field struct {
 type Answers struct {
 	Plain  map[string]string
 	Secret map[string]seal.Secret
+	Chosen map[string][]string // of fields with Several
 }
 
-// Ask shows the pages one after the other. After Ctrl-C, and when ctx is canceled, it
+// Ask shows the pages one after the other. After Esc or Ctrl-C, and when ctx is canceled, it
 // returns exitcode.Interrupted and no answers.
 func Ask(ctx context.Context, c *console.Console, pages []Page) (Answers, error) {
-	values := map[string]*string{}
+	values := entries{text: map[string]*string{}, chosen: map[string]*[]string{}}
 	groups := make([]*huh.Group, 0, len(pages))
 	size := sizeOf(c)
 	for _, p := range pages {
@@ -70,6 +81,7 @@ func Ask(ctx context.Context, c *console.Console, pages []Page) (Answers, error)
 	stop()
 	switch {
 	case ctx.Err() != nil, f.State == huh.StateAborted:
+		c.Messagef("canceled: nothing was changed")
 		return Answers{}, exitcode.Interrupted
 	case err != nil:
 		return Answers{}, fmt.Errorf("ask on the terminal: %w", err)
@@ -77,12 +89,22 @@ func Ask(ctx context.Context, c *console.Console, pages []Page) (Answers, error)
 	return answers(pages, values), nil
 }
 
+// entries are what a person has entered so far, by the name of the field.
+type entries struct {
+	text   map[string]*string
+	chosen map[string]*[]string
+}
+
 // answers returns the changed values.
-func answers(pages []Page, values map[string]*string) Answers {
-	a := Answers{Plain: map[string]string{}, Secret: map[string]seal.Secret{}}
+func answers(pages []Page, values entries) Answers {
+	a := Answers{Plain: map[string]string{}, Secret: map[string]seal.Secret{}, Chosen: map[string][]string{}}
 	for _, p := range pages {
 		for _, f := range p.Fields {
-			switch value := *values[f.Name]; {
+			if f.Several {
+				a.Chosen[f.Name] = *values.chosen[f.Name]
+				continue
+			}
+			switch value := *values.text[f.Name]; {
 			case f.Sensitive && value != "":
 				a.Secret[f.Name] = seal.NewSecret([]byte(value))
 			case !f.Sensitive && value != f.Value:
@@ -125,14 +147,19 @@ func sizeOf(c *console.Console) size {
 	return size{24}
 }
 
-func (s size) group(p Page, values map[string]*string) *huh.Group {
+func (s size) group(p Page, values entries) *huh.Group {
 	fields := make([]huh.Field, 0, len(p.Fields))
 	for _, f := range p.Fields {
-		values[f.Name] = new(string)
-		if !f.Sensitive {
-			*values[f.Name] = f.Value
+		if f.Several {
+			values.chosen[f.Name] = new([]string)
+			fields = append(fields, s.several(f, values.chosen[f.Name]))
+			continue
 		}
-		fields = append(fields, s.field(f, values[f.Name]))
+		values.text[f.Name] = new(string)
+		if !f.Sensitive {
+			*values.text[f.Name] = f.Value
+		}
+		fields = append(fields, s.field(f, values.text[f.Name]))
 	}
 	g := huh.NewGroup(fields...)
 	if s.roomy() {
@@ -141,14 +168,52 @@ func (s size) group(p Page, values map[string]*string) *huh.Group {
 	return g
 }
 
-// field returns the widget for a value: a choice for a bool, else a line of text.
-func (s size) field(f Field, value *string) huh.Field {
-	title, description := console.Line(cmp.Or(f.Title, f.Name)), ""
+// labels returns the title and the description of a field.
+func (s size) labels(f Field) (title, description string) {
+	title = console.Line(cmp.Or(f.Title, f.Name))
 	if f.Required {
 		title += " *"
 	}
 	if s.roomy() {
 		description = console.Line(f.Description)
+	}
+	return title, description
+}
+
+// height returns the rows of a list of choices with its title and description.
+func (s size) height(f Field) int {
+	const around, least = 8, 3 // the title, the description and the help of the page; the title and two choices
+	return min(len(f.Choices)+2, max(s.rows-around, least))
+}
+
+// several returns the widget for any number of choices.
+func (s size) several(f Field, value *[]string) huh.Field {
+	title, description := s.labels(f)
+	return huh.NewMultiSelect[string]().Title(title).Description(description).Options(f.options()...).Value(value).
+		Height(s.height(f)).Validate(func(chosen []string) error {
+		if f.Required && len(chosen) == 0 {
+			return errors.New("choose at least one, with space")
+		}
+		return nil
+	})
+}
+
+// options returns the choices of a field.
+func (f Field) options() []huh.Option[string] {
+	all := make([]huh.Option[string], 0, len(f.Choices))
+	for _, c := range f.Choices {
+		label := strings.TrimSpace(console.Line(c.Value + "  " + c.About))
+		all = append(all, huh.NewOption(label, c.Value))
+	}
+	return all
+}
+
+// field returns the widget for a value: a choice for a bool and for one of several values, else a line of text.
+func (s size) field(f Field, value *string) huh.Field {
+	title, description := s.labels(f)
+	if len(f.Choices) > 0 {
+		return huh.NewSelect[string]().Title(title).Description(description).Options(f.options()...).Value(value).
+			Height(s.height(f))
 	}
 	if f.Type == "bool" && !f.Sensitive {
 		return huh.NewSelect[string]().Title(title).Description(description).
@@ -175,12 +240,13 @@ func choices(f Field) []huh.Option[string] {
 	return all
 }
 
-// keys returns huh's key map with arrow keys added.
+// keys returns huh's key map, with arrow keys, and with Esc, which leaves the form like Ctrl-C.
 func keys() *huh.KeyMap {
 	k := huh.NewDefaultKeyMap()
+	k.Quit = key.NewBinding(key.WithKeys("ctrl+c", "esc"))
 	k.Input.Prev = key.NewBinding(key.WithKeys("shift+tab", "up"), key.WithHelp("↑", "back"))
 	k.Input.Next = key.NewBinding(key.WithKeys("enter", "tab", "down"), key.WithHelp("enter", "next"))
-	k.Select.Filter.SetEnabled(false)
+	k.MultiSelect.Toggle = key.NewBinding(key.WithKeys(" ", "x"), key.WithHelp("space", "choose"))
 	return k
 }
 

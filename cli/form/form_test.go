@@ -178,15 +178,70 @@ func TestFormOnASmallTerminal(t *testing.T) {
 	}
 }
 
-// TestFormIsLeft checks that Ctrl-C and a canceled context end a form without answers.
-func TestFormIsLeft(t *testing.T) {
-	p := sit(t, 80, 24, pages)
-	p.sees("┃ Replicas")
-	p.types("\x7f9\x03")
-	if got, err := p.ends(); !errors.Is(err, exitcode.Interrupted) || len(got.Plain) > 0 {
-		t.Errorf("Ctrl-C ended with %v, %v", got, err)
+// lists is a page with the two kinds of lists.
+var lists = []Page{{Title: "Which", Fields: []Field{
+	{Name: "install", Title: "Install", Required: true, Choices: []Choice{{"acme", "current"}, {"globex", "behind"},
+		{"initech\x1b[2J", "stalled"}}},
+	{Name: "wait", Title: "Wait", Value: "builds", Choices: []Choice{{Value: "builds"}, {Value: "installs"}}},
+	{Name: "components", Title: "Components", Several: true, Required: true,
+		Choices: []Choice{{"db", "current"}, {"web", "behind"}, {"cache", ""}}},
+}}}
+
+// TestChoices chooses from lists: with the arrow keys, with a filter, and several values with space. A list without a
+// choice is not accepted if one is required.
+func TestChoices(t *testing.T) {
+	p := sit(t, 80, 24, lists)
+	p.sees("globex  behind")
+	p.types("j\r")
+	p.sees("┃ Wait")
+	p.types("\r")
+	p.sees("┃ Components *")
+	p.types("\r")
+	p.sees("choose at least one")
+	p.types(" G \r")
+	got, err := p.ends()
+	if d := cmp.Diff(map[string]string{"install": "globex"}, got.Plain); d != "" || err != nil {
+		t.Error(d, err)
 	}
-	p = sit(t, 80, 24, pages)
+	if d := cmp.Diff(map[string][]string{"components": {"db", "cache"}}, got.Chosen); d != "" {
+		t.Error(d)
+	}
+
+	p = sit(t, 80, 24, lists)
+	p.sees("acme  current")
+	p.types("/")
+	p.sees("┃ /")
+	p.types("glo")
+	p.sees("> globex")
+	p.types("\r")
+	p.sees("┃ Wait")
+	p.types("j\r")
+	p.sees("┃ Components *")
+	p.types("/")
+	p.sees("┃ /")
+	p.types("we\r \r")
+	got, err = p.ends()
+	if d := cmp.Diff(map[string]string{"install": "globex", "wait": "installs"}, got.Plain); d != "" || err != nil {
+		t.Error(d, err)
+	}
+	if d := cmp.Diff(map[string][]string{"components": {"web"}}, got.Chosen); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestFormIsLeft checks that Esc, Ctrl-C and a canceled context end a form without answers.
+func TestFormIsLeft(t *testing.T) {
+	for name, key := range map[string]string{"Esc": "\x1b", "Ctrl-C": "\x03"} {
+		p := sit(t, 80, 24, pages)
+		p.sees("┃ Replicas")
+		p.types("\x7f9")
+		p.sees("> 9")
+		p.types(key)
+		if got, err := p.ends(); !errors.Is(err, exitcode.Interrupted) || len(got.Plain) > 0 {
+			t.Errorf("%s ended with %v, %v", name, got, err)
+		}
+	}
+	p := sit(t, 80, 24, pages)
 	p.sees("┃ Replicas")
 	p.cancel()
 	if got, err := p.ends(); !errors.Is(err, exitcode.Interrupted) || len(got.Plain) > 0 {

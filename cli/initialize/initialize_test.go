@@ -211,14 +211,3 @@ func TestNames(t *testing.T) {
 		t.Errorf("left %v, %v", left, err)
 	}
 }
-
-func TestOverHTTPS(t *testing.T) {
-	for url, want := range map[string]string{
-		"https://git.example/a/b": "https://git.example/a/b", "git@git.example:a/b.git": "https://git.example/a/b.git",
-		"https://vera:secret@git.example/a": "", "/srv/git/a.git": "", "ssh://git@x/y": "",
-	} {
-		if got := overHTTPS(url); got != want {
-			t.Errorf("%s is %q, want %q", url, got, want)
-		}
-	}
-}

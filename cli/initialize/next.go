@@ -2,7 +2,8 @@ package initialize
 
 import (
 	"path/filepath"
-	"strings"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
 )
 
 // next returns the commands that lead to a plan that waits for approval. Dir is the
@@ -10,23 +11,23 @@ import (
 func (a app) next(dir string) []string {
 	var all []string
 	if dir = filepath.Clean(dir); dir != "." {
-		all = append(all, "cd "+shellWord(dir))
+		all = append(all, "cd "+console.ShellWord(dir))
 	}
 	url := a.place.origin
 	switch {
 	case url != "":
-		all = append(all, "git add -A && git commit -m "+shellWord("Package "+a.name)+" && git push")
+		all = append(all, "git add -A && git commit -m "+console.ShellWord("Package "+a.name)+" && git push")
 	case a.place.inGit:
-		all = append(all, "git add -A && git commit -m "+shellWord("Package "+a.name))
+		all = append(all, "git add -A && git commit -m "+console.ShellWord("Package "+a.name))
 	default:
-		all = append(all, "git init -b main && git add -A && git commit -m "+shellWord("Package "+a.name))
+		all = append(all, "git init -b main && git add -A && git commit -m "+console.ShellWord("Package "+a.name))
 	}
 	if url == "" {
 		url = "file://" + a.place.root
 	}
-	create := "nuon apps create " + a.name + " --repo " + shellWord(url)
+	create := "nuon apps create " + a.name + " --repo " + console.ShellWord(url)
 	if below := a.place.inRoot("."); below != "." {
-		create += " --directory " + shellWord(below)
+		create += " --directory " + console.ShellWord(below)
 	}
 	sync := "nuon sync"
 	if filepath.Base(a.place.dir) != a.name {
@@ -41,14 +42,4 @@ func (a app) next(dir string) []string {
 		}
 	}
 	return append(all, create, sync, install, "nuon review")
-}
-
-// shellWord quotes a word if a shell would split or expand it.
-func shellWord(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/:@=+-", r)
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -7,11 +7,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"github.com/go-git/go-git/v5"
 
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/cli/worktree"
 )
 
 // place is the location of a new app.
@@ -53,7 +53,7 @@ func findPlace(dir string) (place, error) {
 	}
 	p.inGit = true
 	if remote, err := repo.Remote(git.DefaultRemoteName); err == nil && len(remote.Config().URLs) > 0 {
-		p.origin = overHTTPS(remote.Config().URLs[0])
+		p.origin = worktree.OverHTTPS(remote.Config().URLs[0])
 	}
 	return p, nil
 }
@@ -66,19 +66,6 @@ func splitExisting(full string) (above, rest string) {
 		}
 		rest = filepath.Join(filepath.Base(above), rest)
 	}
-}
-
-// overHTTPS returns the https:// form of a remote's URL, which the control plane can
-// read, or "" if it has none.
-func overHTTPS(url string) string {
-	if strings.HasPrefix(url, "https://") && !strings.Contains(strings.TrimPrefix(url, "https://"), "@") {
-		return url
-	}
-	// The SSH form: git@host:owner/name.
-	if host, path, found := strings.Cut(strings.TrimPrefix(url, "git@"), ":"); found && strings.HasPrefix(url, "git@") {
-		return "https://" + host + "/" + path
-	}
-	return ""
 }
 
 // inRoot returns the path relative to the repository of a path relative to the app's directory.

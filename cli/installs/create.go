@@ -2,8 +2,11 @@ package installs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +26,7 @@ import (
 // createOptions is the state of one run of `nuon installs create`.
 type createOptions struct {
 	env      *cmdenv.Env
+	command  *cobra.Command
 	new      api.NewInstall
 	file     string
 	approval string
@@ -42,8 +46,9 @@ func newCreate(e *cmdenv.Env) *cobra.Command {
 		Long: `Create an install of an app and provision it: first the sandbox, then the components.
 
 Inputs come from flags and from an installs/*.toml file of the app (--file); the others have the app's
-defaults. On a terminal, a form asks for required inputs that have no default; --interactive (-i)
-asks for every input that was not passed.
+defaults. On a terminal, a form asks for the app, the name and required inputs that have no default, as
+far as they are missing; --interactive (-i) asks for every input that was not passed. It then prints the
+command line that does the same.
 
 Values of sensitive inputs are sealed before they leave this machine: to the key of the install's
 runner, which is pinned on first use, or to the control plane's key until that runner has
@@ -53,7 +58,7 @@ registered. --key-fingerprint sets which key is accepted.`,
   nuon installs create acme --app hello --interactive
   nuon installs create --app hello --file installs/acme.toml --wait`,
 		ValidArgsFunction: complete.Nothing,
-		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), args) },
+		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), c, args) },
 	}
 	c.Flags().StringVar(&o.new.App, "app", "", "app to install")
 	c.Flags().StringVar(&o.file, "file", "", "installs/*.toml file of the app that describes the install")
@@ -74,17 +79,17 @@ registered. --key-fingerprint sets which key is accepted.`,
 	o.values.flags(c)
 	o.settling.flags(c)
 	c.MarkFlagsMutuallyExclusive("file", "interactive")
-	_ = c.MarkFlagRequired("app") // fails only for an unknown flag
 	complete.Flag(e, c, "app", complete.Apps)
 	complete.Flag(e, c, "runner", complete.Runners)
 	complete.FlagWords(c, "approval", "prompt", "approve-all")
 	return c
 }
 
-func (o *createOptions) run(ctx context.Context, args []string) error {
+func (o *createOptions) run(ctx context.Context, c *cobra.Command, args []string) error {
 	if err := o.env.Console.CheckInteractive(o.interactive); err != nil {
 		return err
 	}
+	o.command = c
 	o.new.Approval = api.NewInstallApproval(o.approval)
 	fromFile, err := readFile(o.env.Console, o.file, &o.new)
 	if err != nil {
@@ -93,8 +98,11 @@ func (o *createOptions) run(ctx context.Context, args []string) error {
 	if len(args) == 1 {
 		o.new.Name = args[0]
 	}
-	if o.new.Name == "" && !o.asks() {
+	switch {
+	case o.new.Name == "" && !o.asks():
 		return exitcode.Usagef("name the install, or pass --file")
+	case o.new.App == "" && !o.asks():
+		return exitcode.Usagef("name the app with --app; `nuon apps list` lists them")
 	}
 	labels, err := keyvalue.Pairs("--label", o.labels)
 	if err != nil {
@@ -142,18 +150,27 @@ func keyOfNew(runner string) api.GetSealingKeyParams {
 }
 
 // asks reports whether a person fills in missing values. With a file, nobody is asked.
-func (o *createOptions) asks() bool { return o.file == "" && o.env.Console.Asks() }
+func (o *createOptions) asks() bool {
+	return o.file == "" && (o.interactive || o.env.Console.AsksForMore())
+}
 
 // ask rejects plain-text values of sensitive inputs and shows a form for the missing values.
 func (o *createOptions) ask(ctx context.Context, client *apiclient.Client, e enteredValues) error {
-	if len(e.plain) == 0 && !o.asks() {
+	asks := o.asks()
+	if len(e.plain) == 0 && !asks {
 		return nil
+	}
+	if o.new.App == "" {
+		var err error
+		if o.new.App, err = askApp(ctx, o.env.Console, client); err != nil {
+			return err
+		}
 	}
 	config, err := appConfig(ctx, client, o.new.App, 0)
 	if err != nil {
 		return err
 	}
-	if err := e.check(config); err != nil || !o.asks() {
+	if err := e.check(config); err != nil || !asks {
 		return err
 	}
 	pages := form.Inputs(config, e.names(), nil, nil)
@@ -179,7 +196,26 @@ func (o *createOptions) ask(ctx context.Context, client *apiclient.Client, e ent
 		delete(answers.Plain, nameField)
 	}
 	e.add(answers)
-	return nil
+	if len(pages) == 0 && o.command.Flags().Changed("app") {
+		return nil // nothing was asked
+	}
+	return o.showCommand(answers)
+}
+
+// showCommand prints the command line that does the same as the answers. It has the names of secrets, for which the
+// command prompts.
+func (o *createOptions) showCommand(a form.Answers) error {
+	err := form.Set(o.command, "app", o.new.App)
+	for _, name := range slices.Sorted(maps.Keys(a.Plain)) {
+		err = errors.Join(err, form.Set(o.command, "input", name+"="+a.Plain[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Secret)) {
+		err = errors.Join(err, form.Set(o.command, "secret", name))
+	}
+	if err == nil {
+		form.ShowCommand(o.env.Console, o.command, []string{o.new.Name})
+	}
+	return err
 }
 
 // nameField is the name of the form's field for the install's name. No input can have this name.

@@ -16,10 +16,11 @@ import (
 func NewDeploy(e *cmdenv.Env) *cobra.Command {
 	a := workflows.RequestCommand{Env: e, Settled: waitUntilSettled(e.Console)}
 	n := api.NewWorkflow{Kind: api.NewWorkflowKindDeploy}
+	interactive := false
 	c := &cobra.Command{
-		Use:   "deploy INSTALL [COMPONENT…]",
+		Use:   "deploy [INSTALL] [COMPONENT…]",
 		Short: "Deploy what is out of date on an install",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  cobra.ArbitraryArgs,
 		Long: `Deploy all components of an install that are behind, or only the named ones.
 
 Components whose change was rejected, canceled or failed before are tried again. A component that was
@@ -29,12 +30,19 @@ torn down is deployed again if it is named.
 what they would change, and neither requests approvals nor applies. --redeploy also plans named
 components that are current; with --dependents, the components that depend on them, too.
 
+On a terminal, without INSTALL or with --interactive (-i), the command asks for the install and for the
+components; with --redeploy, it asks for components if none is named.
+
 Exit codes with --wait: 0 done, 1 failed, 3 waiting for an approval, 4 rejected.`,
 		Example: `  nuon deploy acme --explain
   nuon deploy acme web --plan-only
   nuon deploy acme web --redeploy --dependents --wait`,
 		ValidArgsFunction: complete.Rest(e, complete.Installs, complete.InstallComponents),
 		RunE: func(c *cobra.Command, args []string) error {
+			args, err := askDeploy(c.Context(), e, c, args, interactive)
+			if err != nil {
+				return err
+			}
 			if n.Components = args[1:]; len(n.Components) == 0 && (n.Redeploy || n.Dependents) {
 				return exitcode.Usagef("--redeploy and --dependents need components: name at least one")
 			}
@@ -43,6 +51,7 @@ Exit codes with --wait: 0 done, 1 failed, 3 waiting for an approval, 4 rejected.
 	}
 	c.Flags().BoolVar(&n.Redeploy, "redeploy", false, "also plan named components that are current")
 	c.Flags().BoolVar(&n.Dependents, "dependents", false, "also plan what depends on the named components")
+	interactiveFlag(c, &interactive, "ask for the install and the components that are not named")
 	a.Flags(c)
 	a.PlanFlag(c)
 	return c

@@ -112,43 +112,61 @@ func newUnpin(e *cmdenv.Env) *cobra.Command {
 func newRollback(e *cmdenv.Env) *cobra.Command {
 	var to, reason string
 	var s waitOptions
+	interactive := false
 	c := &cobra.Command{
-		Use:   "rollback INSTALL",
+		Use:   "rollback [INSTALL]",
 		Short: "Roll back an install to an earlier release and pin it there",
-		Args:  cobra.ExactArgs(1),
+		Args:  cobra.MaximumNArgs(1),
 		Long: `Roll back an install to an earlier release of the app and pin it there, until "nuon installs unpin".
 
 Without --to, this is the last complete release before the current one. A rollback is an ordinary
 update to the code and config of that release, with plans and approvals. It does not restore
-Terraform states or data.`,
+Terraform states or data.
+
+On a terminal, without INSTALL or with --interactive (-i), the command asks for the install, the release
+and the reason.`,
 		Example: "  nuon installs rollback acme --wait\n  nuon installs rollback acme --to 4 --reason 'release 5 " +
 			"loses sessions'",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
-		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
-			i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, args[0]))
+		RunE: func(c *cobra.Command, args []string) error {
+			args, err := askRollback(c.Context(), e, c, args, interactive)
 			if err != nil {
 				return err
 			}
-			release := 0
-			if to != "" {
-				release, err = releases.Number(to)
-			} else {
-				release, err = previousRelease(ctx, client, i)
-			}
-			if err != nil {
-				return err
-			}
-			if reason == "" {
-				reason = fmt.Sprintf("rolled back from release %d", i.Target)
-			}
-			return pinInstall(ctx, e, client, i.ID, api.NewPin{Release: release, Reason: reason}, &s)
-		}),
+			return rollBack(c.Context(), e, args[0], to, reason, &s)
+		},
 	}
+	interactiveFlag(c, &interactive, "ask for the release and the reason if no flag sets them")
 	c.Flags().StringVar(&to, "to", "", "release to roll back to (default: the previous complete one)")
 	c.Flags().StringVar(&reason, "reason", "", "reason, shown to everyone who views the install")
 	s.flags(c)
 	complete.Flag(e, c, "to", complete.Releases)
 	return c
+}
+
+// rollBack pins an install to a release; to the previous one if to is empty.
+func rollBack(ctx context.Context, e *cmdenv.Env, install, to, reason string, s *waitOptions) error {
+	client, err := e.Client()
+	if err != nil {
+		return err
+	}
+	i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, install))
+	if err != nil {
+		return err
+	}
+	release := 0
+	if to != "" {
+		release, err = releases.Number(to)
+	} else {
+		release, err = previousRelease(ctx, client, i)
+	}
+	if err != nil {
+		return err
+	}
+	if reason == "" {
+		reason = fmt.Sprintf("rolled back from release %d", i.Target)
+	}
+	return pinInstall(ctx, e, client, i.ID, api.NewPin{Release: release, Reason: reason}, s)
 }
 
 // previousRelease returns the release to roll back to: the newest complete one older than the
@@ -168,8 +186,13 @@ func previousRelease(ctx context.Context, client *apiclient.Client, i api.Instal
 		return nil, l.Next, err
 	})
 	if err == nil && found == 0 {
-		err = exitcode.Usagef("%s has no complete release before %d; list its releases with `nuon releases list %s`",
-			i.App, i.Target, i.App)
+		err = noEarlierRelease(i)
 	}
 	return found, err
+}
+
+// noEarlierRelease returns the error for an install that cannot be rolled back.
+func noEarlierRelease(i api.Install) error {
+	return exitcode.Usagef("%s has no complete release before %d; list its releases with `nuon releases list %s`",
+		i.App, i.Target, i.App)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
 	"github.com/nuon-toolkit/nuon/diff"
@@ -166,14 +167,5 @@ func (m *model) saved(s saved) {
 	m.say(m.theme.Good, "saved "+s.file)
 }
 
-// quoted returns a command line that can be pasted into a shell.
-func quoted(args []string) string {
-	words := []string{"nuon"}
-	for _, a := range args {
-		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$`!*?[]{}()<>|&;#~") {
-			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-		words = append(words, a)
-	}
-	return strings.Join(words, " ")
-}
+// commandLine returns a command line of nuon that can be pasted into a shell.
+func commandLine(args []string) string { return "nuon " + console.CommandLine(args...) }

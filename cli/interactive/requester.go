@@ -186,7 +186,7 @@ func (r *requester) run(lines [][]string, then string) tea.Cmd {
 		for n, line := range lines {
 			said, err := r.runOne(ctx, line)
 			if out.err == nil {
-				out.line, out.said, out.err = quoted(line), said, screen.TimeoutError(err)
+				out.line, out.said, out.err = commandLine(line), said, screen.TimeoutError(err)
 			}
 			if err != nil {
 				out.failed++

@@ -110,9 +110,9 @@ func (s *stage) load(v *view) tea.Cmd {
 
 func (s *stage) run(lines [][]string, then string) tea.Cmd {
 	for _, line := range lines {
-		s.ran = append(s.ran, quoted(line))
+		s.ran = append(s.ran, commandLine(line))
 	}
-	out := ran{line: quoted(lines[0]), said: "done\nmore", then: then, err: s.fails, of: len(lines)}
+	out := ran{line: commandLine(lines[0]), said: "done\nmore", then: then, err: s.fails, of: len(lines)}
 	if s.fails != nil {
 		out.failed = 1
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -86,6 +87,31 @@ func (r *Repository) Remote() string {
 	}
 	if remote := settings.Remotes[name]; remote != nil && len(remote.URLs) > 0 {
 		return remote.URLs[0]
+	}
+	return ""
+}
+
+// URL returns the URL from which a control plane can read the repository: the https:// form of its remote or, if it
+// has none, its work tree on this machine.
+func (r *Repository) URL() string {
+	switch remote := OverHTTPS(r.Remote()); {
+	case remote != "":
+		return remote
+	case r.Root != "":
+		return "file://" + r.Root
+	}
+	return ""
+}
+
+// OverHTTPS returns the https:// form of a remote's URL, which the control plane can
+// read, or "" if it has none.
+func OverHTTPS(url string) string {
+	if strings.HasPrefix(url, "https://") && !strings.Contains(strings.TrimPrefix(url, "https://"), "@") {
+		return url
+	}
+	// The SSH form: git@host:owner/name.
+	if host, path, found := strings.Cut(strings.TrimPrefix(url, "git@"), ":"); found && strings.HasPrefix(url, "git@") {
+		return "https://" + host + "/" + path
 	}
 	return ""
 }
