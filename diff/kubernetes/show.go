@@ -162,13 +162,30 @@ func (s *shower) alone(d difference) {
 	switch {
 	case s.schema(d, v):
 	case v.IsObject() && len(v.Fields()) > 0 && s.opens(d, v):
+		start := len(s.out)
 		s.keys(d, v)
+		if s.only == "" && d.isElement() && !slices.ContainsFunc(s.out[start:], unfolded) {
+			s.out = s.out[:start]
+			s.text(d, v)
+		}
 	case v.IsList() && v.Len() > 0 && s.opens(d, v):
 		s.elements(d, v)
 	default:
 		s.text(d, v)
 	}
 }
+
+// isElement reports whether the place of d is an element of a list. The element counts as a change
+// even if all its fields are defaults, such as a container without an image.
+func (d *difference) isElement() bool {
+	if len(d.path) == 0 {
+		return false
+	}
+	last := d.path[len(d.path)-1]
+	return last.IsIndex || last.IsSelect
+}
+
+func unfolded(d difference) bool { return d.fold == "" }
 
 // opens reports whether a value is shown part by part.
 func (s *shower) opens(d difference, v raw.Value) bool {
