@@ -602,11 +602,12 @@ func (e JobStatus) Valid() bool {
 
 // Defines values for JobResultStatus.
 const (
-	JobResultStatusCancelled JobResultStatus = "cancelled"
-	JobResultStatusFailed    JobResultStatus = "failed"
-	JobResultStatusLost      JobResultStatus = "lost"
-	JobResultStatusStale     JobResultStatus = "stale"
-	JobResultStatusSucceeded JobResultStatus = "succeeded"
+	JobResultStatusCancelled  JobResultStatus = "cancelled"
+	JobResultStatusFailed     JobResultStatus = "failed"
+	JobResultStatusLost       JobResultStatus = "lost"
+	JobResultStatusNotStarted JobResultStatus = "not_started"
+	JobResultStatusStale      JobResultStatus = "stale"
+	JobResultStatusSucceeded  JobResultStatus = "succeeded"
 )
 
 // Valid indicates whether the value is a known member of the JobResultStatus enum.
@@ -617,6 +618,8 @@ func (e JobResultStatus) Valid() bool {
 	case JobResultStatusFailed:
 		return true
 	case JobResultStatusLost:
+		return true
+	case JobResultStatusNotStarted:
 		return true
 	case JobResultStatusStale:
 		return true
@@ -2950,11 +2953,12 @@ type JobResult struct {
 	Plan    PlanResult    `json:"plan,omitempty,omitzero"`
 	Secrets SecretsResult `json:"secrets,omitempty,omitzero"`
 
-	// Status lost: the process is provably gone and left no result
-	Status JobResultStatus `json:"status"`
+	// Status lost: the process is provably gone and left no result; not_started: nothing of the job ran, because its role is unusable now
+	Status       JobResultStatus `json:"status"`
+	UnusableRole UnusableRole    `json:"unusable_role,omitempty,omitzero"`
 }
 
-// JobResultStatus lost: the process is provably gone and left no result
+// JobResultStatus lost: the process is provably gone and left no result; not_started: nothing of the job ran, because its role is unusable now
 type JobResultStatus string
 
 // JobSpec Exactly one of build, sync, plan, apply, action, health, secrets, logs, debug is set, according to kind.
@@ -3363,6 +3367,9 @@ type NewWorkflow struct {
 
 	// Redeploy deploy: plan the named components even if they are in the desired state
 	Redeploy bool `json:"redeploy,omitempty,omitzero"`
+
+	// Role action: name of a role of the app to run under, instead of the one that the app gives it
+	Role string `json:"role,omitempty,omitzero"`
 }
 
 // NewWorkflowKind defines model for NewWorkflow.Kind.
@@ -4253,6 +4260,9 @@ type RunnerRoles struct {
 
 	// ReadOnlyPlans sessions of plans are limited to the policy ReadOnlyAccess
 	ReadOnlyPlans bool `json:"read_only_plans,omitempty,omitzero"`
+
+	// Unusable roles under which the cloud let no job start; the runner tries them repeatedly, and removes one as soon as it works
+	Unusable []UnusableRole `json:"unusable,omitempty,omitzero"`
 }
 
 // Sealed age ciphertext for one recipient
@@ -4741,6 +4751,17 @@ type UnbuiltComponent struct {
 
 	// Problem why it cannot be built
 	Problem string `json:"problem,omitempty,omitzero"`
+}
+
+// UnusableRole defines model for UnusableRole.
+type UnusableRole struct {
+	Reason string `json:"reason"`
+
+	// Refused the account refused it; otherwise the cloud could not answer, for example because of throttling or a wrong clock
+	Refused bool `json:"refused"`
+
+	// Role name, without the account
+	Role string `json:"role"`
 }
 
 // ValueProof The keyed hash of a plain output, by which a runner recognizes a value that a holder of its install key reported.

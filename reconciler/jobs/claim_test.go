@@ -46,5 +46,6 @@ func claim(t *testing.T, runner jobstest.Runner) string {
 		"@limited::bool", "true",
 		"@allowed::text[]", "array['plan', 'apply']", "@components_limited::bool", "true", "@components::text[]",
 		"array['sandbox']", "@granted::text[]", "array['ins-%']",
-		"@need_grant::text[]", "array['%-repair']", "@most", "4", "@offer_seconds::float8", "15").Replace(query)
+		"@need_grant::text[]", "array['%-repair']", "@unusable::text[]",
+		"array['ins-off']", "@most", "4", "@offer_seconds::float8", "15").Replace(query)
 }

@@ -146,6 +146,7 @@ func (s *Service) claim(
 	}
 	err = s.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		claim.NeedGrant, claim.Granted = runners.GrantPatterns(policy, tx.Now())
+		claim.Unusable = runners.UnusableRoles(policy)
 		offers, over = []api.Offer{}, true
 		if good, err := runners.KeyIsCurrent(ctx, tx, caller); err != nil || !good {
 			return err

@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -291,4 +292,78 @@ func TestAnIdlePollWritesOnlyNowAndThen(t *testing.T) {
 			t.Error("a poll after a while was not noted")
 		}
 	}
+}
+
+// TestAJobWaitsForAnUnusableRole checks that a job of which nothing ran is queued again, that its runner is not offered
+// it before the role works, and that only a job of a step under a role can be returned.
+func TestAJobWaitsForAnUnusableRole(t *testing.T) {
+	w := jobstest.New(t)
+	runner := w.Runner(t, runners.KindInstall)
+	install := w.InstallOf(t, w.Component(t, runner))
+	lease := func(unusable ...api.UnusableRole) []api.Offer {
+		t.Helper()
+		offers, err := w.Jobs.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 9, WaitSeconds: -1,
+			Policy: api.RunnerPolicy{Roles: api.RunnerRoles{Unusable: unusable}}}, nil)
+		must(t, err)
+		return offers.Offers
+	}
+	enqueue := func(role string) string {
+		return w.Enqueue(t, runner, jobs.NewJob{Kind: "action", InstallID: install, Spec: api.JobSpec{
+			Kind: api.JobSpecKindAction, Role: api.OperationRole{Cloud: "aws", Name: role, Key: "key", Kind: "custom"}}})
+	}
+	off := api.UnusableRole{Role: "ins_1-deployer", Refused: true, Reason: "AccessDenied\x1b[31m"}
+	returned := api.JobResult{Status: api.JobResultStatusNotStarted, Error: "it is off", UnusableRole: off}
+	take := func(offers []api.Offer) api.AttemptRef {
+		t.Helper()
+		if len(offers) != 1 {
+			t.Fatalf("offered %+v", offers)
+		}
+		ref := api.AttemptRef{Job: offers[0].Job, Attempt: offers[0].Attempt}
+		_, err := w.Jobs.Accept(t.Context(), runner.Caller, ref)
+		must(t, err)
+		return ref
+	}
+
+	id := enqueue("vendor/ins_1-deployer")
+	ref := take(lease())
+	for range 2 { // the answer may be lost
+		must(t, w.Jobs.Result(t.Context(), runner.Caller, ref, returned))
+	}
+	wantStatus(t, w, ref, "queued", "failed")
+	const why = "it needs the role ins_1-deployer, which is off or refuses the runner; it starts as soon as the role " +
+		"works again (AccessDenied[31m)"
+	if got := w.Owner.Returned(); len(got) != 1 || got[0] != id+": "+why {
+		t.Errorf("returned %q", got)
+	}
+	if offers := lease(off); len(offers) > 0 {
+		t.Errorf("offered %+v under a role that is off", offers)
+	}
+	job, err := w.Jobs.Job(t.Context(), w.Org.ID, id)
+	must(t, err)
+	if job.Waits != why {
+		t.Errorf("waits: %s", job.Waits)
+	}
+	off.Refused, off.Reason = false, "throttled"
+	if offers := lease(off, api.UnusableRole{}); len(offers) > 0 {
+		t.Errorf("offered %+v under a role that the cloud gives nobody", offers)
+	}
+	if job, err = w.Jobs.Job(t.Context(), w.Org.ID, id); err != nil || !strings.Contains(job.Waits, "does not let the "+
+		"runner act under it now; the runner tries again (throttled)") {
+		t.Errorf("waits: %s, %v", job.Waits, err)
+	}
+	ref = take(lease(api.UnusableRole{Role: "ins_1-other", Refused: true}))
+	must(t, w.Jobs.Result(t.Context(), runner.Caller, ref, jobstest.Failed))
+	wantStatus(t, w, ref, "failed", "failed")
+
+	enqueue("")
+	ref = take(lease())
+	if err := w.Jobs.Result(t.Context(), runner.Caller, ref, returned); err == nil {
+		t.Error("a job without a role was returned")
+	}
+	must(t, w.Jobs.Result(t.Context(), runner.Caller, ref, jobstest.Failed))
+	enqueue("ins_1-deployer")
+	ref = take(lease())
+	w.In(t, func(ctx context.Context, tx *store.Tx) error { return jobs.Cancel(ctx, tx, ref.Job, "by request") })
+	must(t, w.Jobs.Result(t.Context(), runner.Caller, ref, returned))
+	wantStatus(t, w, ref, "cancelled", "failed")
 }

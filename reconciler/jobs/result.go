@@ -22,6 +22,7 @@ const (
 	deliverAgain                      // the attempt has ended: the result was recorded before or has no effect
 	deliverSuperseded                 // another attempt has the job now: only this attempt ends
 	deliverBroken                     // it ended without a request, and the job is repeatable: another attempt is made
+	deliverReturned                   // nothing of it ran, because its role is unusable now: another attempt is made
 	deliverNow                        // the job ends
 )
 
@@ -40,6 +41,8 @@ func decideDelivery(h Attempt, result api.JobResultStatus) delivery {
 		return deliverSuperseded
 	case interrupted(h, result):
 		return deliverBroken
+	case result == api.JobResultStatusNotStarted && !h.Job.Cancel:
+		return deliverReturned
 	}
 	return deliverNow
 }
@@ -61,6 +64,8 @@ var finalStatuses = map[api.JobResultStatus]struct {
 	api.JobResultStatusStale:     {JobFailed, AttemptFailed},
 	api.JobResultStatusCancelled: {JobCancelled, AttemptCancelled},
 	api.JobResultStatusLost:      {JobLost, AttemptLost},
+	// The job is queued again, unless it is being cancelled.
+	api.JobResultStatusNotStarted: {JobCancelled, AttemptFailed},
 }
 
 // Result records how an attempt ended: once, however often the runner delivers it, and also long
@@ -95,6 +100,9 @@ func (s *Service) Result(ctx context.Context, caller runners.Caller, ref api.Att
 		if err := endAttempt(ctx, tx, h.Row, ends.attempt); err != nil || how == deliverSuperseded {
 			return err
 		}
+		if how == deliverReturned {
+			return s.returnJob(ctx, tx, h, result)
+		}
 		if how == deliverBroken {
 			again, err := requeueBroken(ctx, tx, h, result)
 			if err != nil || again {
@@ -111,6 +119,26 @@ func (s *Service) Result(ctx context.Context, caller runners.Caller, ref api.Att
 	}
 	s.meter.ended(over, outcome)
 	return nil
+}
+
+// returnJob requeues a job of which nothing ran, and notifies its owner. The runner is offered no job under the role
+// until it reports that the role works.
+func (s *Service) returnJob(ctx context.Context, tx *store.Tx, h Attempt, result api.JobResult) error {
+	owner, err := s.owner(h.Job)
+	if err != nil {
+		return err
+	}
+	returner, may := owner.(Returner)
+	if !may || h.Job.Role == "" {
+		return refusal.Invalidf("only a job of a step that runs under a role can be returned as not started")
+	}
+	u := result.UnusableRole
+	waits := runners.UnusableReason(api.UnusableRole{Role: h.Job.Role, Refused: u.Refused,
+		Reason: runners.Printable(u.Reason, maxBrokenReason)})
+	if err := returner.JobReturned(ctx, tx, h.Job, waits); err != nil {
+		return fmt.Errorf("notify %s %s of the return of job %s: %w", h.Job.OwnerKind, h.Job.OwnerID, h.Job.ID, err)
+	}
+	return requeue(ctx, tx, h, waits)
 }
 
 // requeueBroken requeues a job whose attempt was broken off, unless that has happened too often. It reports
@@ -145,7 +173,7 @@ func lostResult(last api.JobResult) api.JobResult {
 func validResult(job store.Job, result api.JobResult) error {
 	kind := job.Kind
 	if _, known := finalStatuses[result.Status]; !known {
-		return refusal.Invalidf("a result's status is succeeded, failed, cancelled, stale or lost, not %q",
+		return refusal.Invalidf("a result's status is succeeded, failed, cancelled, stale, lost or not_started, not %q",
 			runners.PrintableShort(string(result.Status)))
 	}
 	for section, value := range map[string]any{

@@ -22,6 +22,14 @@ type Owner interface {
 	JobEnded(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error
 }
 
+// Returner is an owner whose jobs may be returned: the runner accepted one, and nothing of it ran, because its role is
+// unusable now.
+type Returner interface {
+	// JobReturned runs when such a job is queued again. It undoes what JobAccepted recorded. waits is what the job waits
+	// for now.
+	JobReturned(ctx context.Context, tx *store.Tx, job store.Job, waits string) error
+}
+
 // Dispatch is the service of this package. It is safe for concurrent use, and any number of
 // replicas work on one database.
 type Service struct {

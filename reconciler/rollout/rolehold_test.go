@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/reconciler/stackoutputs"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -63,4 +64,53 @@ func TestAnApprovedPlanIsKeptWhileItsRoleIsOff(t *testing.T) {
 	customRoles(on)
 	w.runJobs()
 	w.want(w.list(plans), "[applied]")
+}
+
+// TestAnApplyWaitsForARoleThatRefuses checks that an apply of which nothing ran, because the account refused its role,
+// keeps its plan and its approval: the step says what it waits for, and that plan is applied when the role works.
+func TestAnApplyWaitsForARoleThatRefuses(t *testing.T) {
+	w := newProvisionedWorld(t)
+	w.app.Runner = &format.Runner{Type: "aws"}
+	w.app.Permissions = []format.StandingRole{{Type: "maintenance", Role: format.Role{Name: "m"}}}
+	w.version()
+	must(t, w.in(func(ctx context.Context, tx *store.Tx) error {
+		_, _, err := stackoutputs.Record(ctx, tx, w.install, "alice", stackoutputs.Change{Source: stackoutputs.PhoneHome,
+			Set: map[string]json.RawMessage{"maintenance_iam_role_arn": []byte(`"arn:aws:iam::1:role/m"`)}})
+		return err
+	}))
+	w.build("web", "succeeded")
+	w.look()
+	w.runJobs()
+	const applied = "select coalesce(applied_digest, '') from install_components ic join components c " +
+		"on c.id = ic.component_id where c.name = 'web'"
+	before := w.one(applied)
+	must(t, w.answer("web", workflow.Approve, ""))
+	refused := api.JobResult{Status: api.JobResultStatusNotStarted, Error: "the account refuses it",
+		UnusableRole: api.UnusableRole{Role: "m", Refused: true, Reason: "AccessDenied"}}
+	const plans = "select p.status || coalesce(' ' || p.consumed_at::text, '') from plans p join workflows w " +
+		"on w.id = p.workflow_id where w.kind = 'deploy' order by p.created_at"
+	for range 3 { // more often than a lost job is tried again
+		offer := w.offers()["apply web"]
+		if _, ok := w.accept(offer); !ok {
+			t.Fatal("the apply was not accepted")
+		}
+		if got := w.one("select status from plans where consumed_at is not null and status = 'consumed'"); got != "consumed" {
+			t.Error(got)
+		}
+		must(t, w.jobs.Result(t.Context(), w.caller, api.AttemptRef{Job: offer.Job, Attempt: offer.Attempt}, refused))
+		w.look()
+		w.want(w.list(plans), "[approved]")
+		if got := w.one(applied); got != before {
+			t.Errorf("applied is %q, and was %q", got, before)
+		}
+		step := w.one("select s.status || ': ' || j.waits from steps s join workflows w on w.id = s.workflow_id " +
+			"join jobs j on j.id = s.job_id where w.kind = 'deploy' and s.kind = 'apply'")
+		if !strings.HasPrefix(step, "running: it needs the role m, which is off or refuses the runner; it starts") {
+			t.Error(step)
+		}
+	}
+	w.runJobs()
+	w.want(w.list("select p.status from plans p join workflows w on w.id = p.workflow_id where w.kind = 'deploy'"),
+		"[applied]")
+	w.want(w.list("select status from workflows where kind = 'deploy'"), "[succeeded]")
 }

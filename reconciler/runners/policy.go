@@ -77,7 +77,24 @@ func readRoles(r api.RunnerRoles) api.RunnerRoles {
 		granted = append(granted, api.RunnerGrant{Role: Printable(g.Role, maxRoleName), Until: g.Until})
 	}
 	r.Granted = granted
+	var unusable []api.UnusableRole
+	for _, u := range r.Unusable[:min(len(r.Unusable), maxRoles)] {
+		if role := Printable(u.Role, maxRoleName); role != "" {
+			unusable = append(unusable, api.UnusableRole{Role: role, Refused: u.Refused,
+				Reason: Printable(u.Reason, maxPolicyText)})
+		}
+	}
+	r.Unusable = unusable
 	return r
+}
+
+// UnusableRoles returns the names of the roles under which the runner can start no job now.
+func UnusableRoles(p api.RunnerPolicy) []string {
+	names := []string{}
+	for _, u := range p.Roles.Unusable {
+		names = append(names, u.Role)
+	}
+	return names
 }
 
 // needsGrant reports whether a job runs under a role that needs a grant of the runner's owner.
@@ -186,5 +203,20 @@ func ForbidReason(runner store.Runner, job store.Job, now time.Time) string {
 		return fmt.Sprintf("it needs the role %[2]s, which the owner of runner %[1]s has not granted; the owner can, on the "+
 			"runner's machine: runnerd grants add %[2]s --for 2h", runner.Name, job.Role)
 	}
+	for _, u := range p.Roles.Unusable {
+		if u.Role == job.Role {
+			return UnusableReason(u)
+		}
+	}
 	return ""
+}
+
+// UnusableReason returns why jobs wait for a role under which the cloud let none start.
+func UnusableReason(u api.UnusableRole) string {
+	if u.Refused {
+		return fmt.Sprintf("it needs the role %s, which is off or refuses the runner; it starts as soon as the role works "+
+			"again (%s)", u.Role, u.Reason)
+	}
+	return fmt.Sprintf("it needs the role %s, and the cloud does not let the runner act under it now; the runner tries "+
+		"again (%s)", u.Role, u.Reason)
 }

@@ -269,20 +269,21 @@ with oldest as (
       and j.kind = any($3::text[]) and (not j.copies or 'sync' = any($3::text[]))
       and (not $4::bool or j.component_kind = '' or j.component_kind = any($5::text[]))
       and (j.role like any(coalesce($6::text[], '{}')) or j.break_glass = '' and not j.role like any(coalesce($7::text[], '{}')))
+      and not j.role = any(coalesce($8::text[], '{}'))
       and (j.break_glass = '' or exists (select from break_glass_requests b where b.org_id = j.org_id and b.install_id = j.install_id
         and b.role = j.break_glass and b.revoked_at is null and b.until > now()))
     order by j.created_at, j.id
-    limit $8 for update skip locked
+    limit $9 for update skip locked
 ), offered as (
     update jobs j set status = 'offered', attempt = j.attempt + 1, waits = ''
     from oldest where j.org_id = $1 and j.id = oldest.id
     returning j.org_id, j.id, j.attempt, j.kind, j.component_kind, j.runner_id, j.created_at, j.copies
 ), made as (
     insert into attempts (org_id, job_id, number, runner_id, status, lease_until)
-    select org_id, id, attempt, runner_id, 'offered', now() + make_interval(secs => $9::float8) from offered
+    select org_id, id, attempt, runner_id, 'offered', now() + make_interval(secs => $10::float8) from offered
 ), watched as (
     insert into due (org_id, kind, id, at)
-    select org_id, 'attempt', id || '/' || attempt, now() + make_interval(secs => $9::float8) from offered
+    select org_id, 'attempt', id || '/' || attempt, now() + make_interval(secs => $10::float8) from offered
     on conflict (org_id, kind, id) do update set at = excluded.at
 )
 select id, attempt, kind, component_kind, copies from offered order by created_at, id
@@ -296,6 +297,7 @@ type ClaimJobsParams struct {
 	Components        []string
 	Granted           []string
 	NeedGrant         []string
+	Unusable          []string
 	Most              int32
 	OfferSeconds      float64
 }
@@ -311,8 +313,8 @@ type ClaimJobsRow struct {
 // ClaimJobs offers a runner its oldest queued jobs. It adds the attempts and their due items in one statement. Two
 // polls of one runner never claim the same job (skip locked). A plan that copies its artifact is offered only where
 // syncs are allowed. A job under a role that needs a grant of the runner's owner is offered only with one, and under
-// a break-glass role only while the role is requested. The patterns are those of LIKE. A test fixes the plan of this
-// statement.
+// a break-glass role only while the role is requested. The patterns are those of LIKE. A job under a role that is
+// unusable now waits. A test fixes the plan of this statement.
 func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
 	rows, err := q.db.Query(ctx, claimJobs,
 		arg.OrgID,
@@ -322,6 +324,7 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 		arg.Components,
 		arg.Granted,
 		arg.NeedGrant,
+		arg.Unusable,
 		arg.Most,
 		arg.OfferSeconds,
 	)

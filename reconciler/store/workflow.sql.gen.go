@@ -1114,6 +1114,32 @@ func (q *Queries) ResetStep(ctx context.Context, arg ResetStepParams) error {
 	return err
 }
 
+const returnPlan = `-- name: ReturnPlan :execrows
+update plans set status = 'approved', consumed_at = null, reason = $1, target = $2
+where org_id = $3 and id = $4 and status = 'consumed'
+`
+
+type ReturnPlanParams struct {
+	Reason string
+	Target json.RawMessage
+	OrgID  string
+	ID     string
+}
+
+// ReturnPlan makes a consumed plan approved again, because nothing of its apply ran.
+func (q *Queries) ReturnPlan(ctx context.Context, arg ReturnPlanParams) (int64, error) {
+	result, err := q.db.Exec(ctx, returnPlan,
+		arg.Reason,
+		arg.Target,
+		arg.OrgID,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const rulesOfWorkflows = `-- name: RulesOfWorkflows :many
 select w.id, i.approvals_by_others, exists (select from tokens t where t.org_id = w.org_id and t.id = w.rule ->> 'token'
         and t.role in ('approver', 'admin') and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())

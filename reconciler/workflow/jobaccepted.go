@@ -7,6 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -152,6 +153,38 @@ func consumePlan(ctx context.Context, tx *store.Tx, plan store.FindPlanRow) erro
 		return err
 	}
 	return touchWorkflow(ctx, tx, plan.WorkflowID)
+}
+
+// JobReturned makes the plan of an apply approved again, because nothing of the apply ran: it waits until its role
+// can be used, and the runner that accepts it then consumes the plan once more.
+func (e *Engine) JobReturned(ctx context.Context, tx *store.Tx, job store.Job, waits string) error {
+	if job.PlanID == nil {
+		return nil
+	}
+	plan, err := tx.FindPlan(ctx, tx.Org, *job.PlanID)
+	if err != nil {
+		return fmt.Errorf("find plan %s: %w", *job.PlanID, err)
+	}
+	target, err := decodeTarget(plan.Target)
+	if err != nil {
+		return err
+	}
+	if err := restoreApplied(ctx, tx, plan, target); err != nil {
+		return err
+	}
+	target.PreviouslyApplied = nil
+	raw, err := encode(target)
+	if err != nil {
+		return err
+	}
+	err = expectOneRow(tx.ReturnPlan(ctx, store.ReturnPlanParams{OrgID: tx.Org, ID: plan.ID, Target: raw, Reason: waits}))
+	if err != nil {
+		return fmt.Errorf("return plan %s: %w", plan.ID, err)
+	}
+	if err := touchWorkflow(ctx, tx, plan.WorkflowID); err != nil {
+		return err
+	}
+	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: plan.WorkflowID})
 }
 
 // applySpec returns the job spec for the apply of exactly one plan: its bundle, its basis, and the

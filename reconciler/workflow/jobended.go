@@ -120,7 +120,7 @@ func (e jobEnd) staleReason(ctx context.Context, target Target) (string, error) 
 	if e.result.Plan.Applyable || target.restores() {
 		return "", nil
 	}
-	moved, err := e.stateChange(ctx, *e.step.InstallComponentID, e.result.Plan.Basis)
+	moved, err := stateChange(ctx, e.tx, *e.step.InstallComponentID, e.result.Plan.Basis)
 	if err != nil || moved == "" {
 		return "", err
 	}
@@ -129,8 +129,8 @@ func (e jobEnd) staleReason(ctx context.Context, target Target) (string, error) 
 
 // stateChange describes how the current state differs from the one that a plan was
 // made on, or returns "" if they are the same.
-func (e jobEnd) stateChange(ctx context.Context, installComponent string, basis api.Basis) (string, error) {
-	now, err := e.tx.NewestStateSerial(ctx, e.tx.Org, installComponent)
+func stateChange(ctx context.Context, tx *store.Tx, installComponent string, basis api.Basis) (string, error) {
+	now, err := tx.NewestStateSerial(ctx, tx.Org, installComponent)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return "", err
 	}
@@ -197,7 +197,7 @@ func (e jobEnd) recordApply(ctx context.Context) error {
 	}
 	switch applyResultOf(applyObservation{consumed: true, job: jobStatus(e.job.Status, string(e.result.Status))}).applied {
 	case claimUnchanged:
-		return e.restoreApplied(ctx, plan, target)
+		return restoreApplied(ctx, e.tx, plan, target)
 	case claimUnknown:
 		return nil // since the plan was accepted, the applied state is unknown
 	}
@@ -224,7 +224,7 @@ func (e jobEnd) recordApply(ctx context.Context) error {
 
 // restoreApplied records that an accepted apply did nothing: the applied state is again that
 // before it, unless a state arrived meanwhile from an attempt that was assumed to be over.
-func (e jobEnd) restoreApplied(ctx context.Context, plan store.FindPlanRow, target Target) error {
+func restoreApplied(ctx context.Context, tx *store.Tx, plan store.FindPlanRow, target Target) error {
 	if target.PreviouslyApplied == nil {
 		return nil
 	}
@@ -233,14 +233,14 @@ func (e jobEnd) restoreApplied(ctx context.Context, plan store.FindPlanRow, targ
 		return err
 	}
 	before := *target.PreviouslyApplied
-	moved, err := e.stateChange(ctx, plan.InstallComponentID, basis)
+	moved, err := stateChange(ctx, tx, plan.InstallComponentID, basis)
 	if err != nil {
 		return err
 	}
 	if moved != "" {
 		before.Digest = ""
 	}
-	return setApplied(ctx, e.tx, plan.InstallComponentID, before)
+	return setApplied(ctx, tx, plan.InstallComponentID, before)
 }
 
 // recordApplied records the state of a target as applied.

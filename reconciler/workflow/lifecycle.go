@@ -68,7 +68,7 @@ const (
 	PlanRejected   PlanStatus = "rejected"   // by a person
 	PlanSuperseded PlanStatus = "superseded" // withdrawn before it was applied
 	PlanStale      PlanStatus = "stale"      // its apply did nothing because its basis had changed
-	PlanConsumed   PlanStatus = "consumed"   // its apply was accepted; it is never applied again
+	PlanConsumed   PlanStatus = "consumed"   // its apply was accepted; it is never applied again, unless nothing of it ran
 	PlanApplied    PlanStatus = "applied"
 	PlanFailed     PlanStatus = "failed" // its apply failed, was cancelled or was lost
 )
@@ -132,7 +132,7 @@ var (
 	planTransitions = transitions[PlanStatus]{
 		{PlanReady, []PlanStatus{PlanApproved, PlanRejected, PlanSuperseded}},
 		{PlanApproved, []PlanStatus{PlanConsumed, PlanSuperseded}},
-		{PlanConsumed, []PlanStatus{PlanApplied, PlanStale, PlanFailed}},
+		{PlanConsumed, []PlanStatus{PlanApproved, PlanApplied, PlanStale, PlanFailed}},
 	}
 	approvalTransitions = transitions[ApprovalStatus]{
 		{ApprovalWaiting, []ApprovalStatus{ApprovalApproved, ApprovalRejected, ApprovalWithdrawn}},

@@ -225,6 +225,10 @@ func run(ctx context.Context, env *Env, from environment, handlers Handlers) api
 	}
 	role, err := jobrole.Open(ctx, jobrole.Options{Spec: env.Spec, Policy: env.Policy, Dir: env.Root, Log: logRole,
 		Redact: env.Redact})
+	if unusable, is := jobrole.Unusable(env.Spec, err); is && ctx.Err() == nil && isStep(env.Spec.Kind) {
+		env.Log.Warn("not started: %v", err)
+		return api.JobResult{Status: api.JobResultStatusNotStarted, Error: err.Error(), UnusableRole: unusable}
+	}
 	if err != nil {
 		return errorResult(ctx, env, err)
 	}
@@ -250,6 +254,12 @@ func run(ctx context.Context, env *Env, from environment, handlers Handlers) api
 			"nuon; report it", env.Spec.Kind))
 	}
 	return result
+}
+
+// isStep reports whether a job of the kind is a step of a workflow, which waits for a role that is unusable. All other
+// jobs fail and say why: somebody wants to know it now.
+func isStep(kind api.JobSpecKind) bool {
+	return kind == api.JobSpecKindPlan || kind == api.JobSpecKindApply || kind == api.JobSpecKindAction
 }
 
 // prepare completes env with the API client, the key, the spec and the registries.

@@ -54,6 +54,21 @@ type Options struct {
 var openers = map[string]func(context.Context, session.Request) (session.Issuer, error){
 	"aws": aws.Open, "azure": azure.Open, "gcp": gcp.Open}
 
+// complete returns the options with what tests leave out.
+func (o Options) complete() (Options, error) {
+	if o.now == nil {
+		o.now = time.Now
+	}
+	if o.open == nil {
+		o.open = openers[o.Spec.Role.Cloud]
+	}
+	if o.open == nil {
+		return o, fmt.Errorf("this runner knows no roles of the cloud %.20q; update it to the version of the control plane",
+			o.Spec.Role.Cloud)
+	}
+	return o, nil
+}
+
 // Session is what the programs of a job act as.
 type Session struct {
 	options Options
@@ -73,15 +88,9 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	if o.Spec.Role.Name == "" || o.Policy.Roles.OwnIdentity {
 		return &Session{}, nil
 	}
-	if o.now == nil {
-		o.now = time.Now
-	}
-	if o.open == nil {
-		o.open = openers[o.Spec.Role.Cloud]
-	}
-	if o.open == nil {
-		return nil, fmt.Errorf("this runner knows no roles of the cloud %.20q; update it to the version of the control plane",
-			o.Spec.Role.Cloud)
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
 	}
 	s := &Session{options: o}
 	if err := s.start(ctx); err != nil {
@@ -90,22 +99,49 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// start checks the role, starts the first session and the endpoint, and sets the environment.
-func (s *Session) start(ctx context.Context) (err error) {
-	o := s.options
-	if err := o.Policy.CheckRole(o.Spec); err != nil {
+// Try returns an error if no session of the job's role can be started now. It starts one that nothing uses.
+func Try(ctx context.Context, o Options) error {
+	o, err := o.complete()
+	if err != nil {
 		return err
 	}
+	s := &Session{options: o}
+	_, err = s.first(ctx, "check-"+o.Spec.Job)
+	return err
+}
+
+// Unusable returns the role of a job under which the cloud lets no job start now, for an error of Open or Try.
+func Unusable(spec api.JobSpec, err error) (role api.UnusableRole, ok bool) {
+	var unusable *session.UnusableError
+	if !errors.As(err, &unusable) {
+		return role, false
+	}
+	return api.UnusableRole{Role: policy.RoleName(spec.Role), Refused: unusable.Refused, Reason: unusable.Error()}, true
+}
+
+// first checks the role and starts the first session.
+func (s *Session) first(ctx context.Context, name string) (first session.Credentials, err error) {
+	o := s.options
+	if err := o.Policy.CheckRole(o.Spec); err != nil {
+		return first, err
+	}
 	s.request = requestOf(o)
+	s.request.Session = name
 	if s.request.Until, err = s.granted(); err != nil {
-		return err
+		return first, err
 	}
 	within, stop := context.WithTimeout(ctx, issueTimeout)
 	defer stop()
 	if s.issuer, err = o.open(within, s.request); err != nil {
-		return err
+		return first, err
 	}
-	first, err := s.issue(within, "")
+	return s.issue(within, "")
+}
+
+// start starts the first session and the endpoint, and sets the environment.
+func (s *Session) start(ctx context.Context) error {
+	o := s.options
+	first, err := s.first(ctx, o.Spec.Job)
 	if err != nil {
 		return err
 	}
@@ -123,7 +159,7 @@ func (s *Session) start(ctx context.Context) (err error) {
 // requestOf returns the sessions that a job needs. A check of health only reads.
 func requestOf(o Options) session.Request {
 	spec := o.Spec
-	request := session.Request{Role: spec.Role.Name, Session: spec.Job, Tags: map[string]string{
+	request := session.Request{Role: spec.Role.Name, Tags: map[string]string{
 		"install": policy.InstallOf(spec), "component": policy.ComponentOf(spec), "operation": spec.Role.Operation}}
 	request.ReadOnly = spec.Kind == api.JobSpecKindHealth || spec.Kind == api.JobSpecKindLogs ||
 		spec.Kind == api.JobSpecKindDebugCommand ||

@@ -1,6 +1,7 @@
 package jobrole
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"os"
@@ -238,6 +239,42 @@ func TestRolesThatAreRefused(t *testing.T) {
 	s, err := Open(t.Context(), r.options(spec("Admin", "maintenance"), "[roles]\nown_identity = true\n"))
 	if err != nil || s.server != nil {
 		t.Errorf("a runner whose jobs have its own identity: %v", err)
+	}
+}
+
+// TestUnusableRoles checks the difference between a role that the account refuses, one about which the cloud cannot
+// answer now, and one that the job can never use.
+func TestUnusableRoles(t *testing.T) {
+	const sts = "sts.eu-central-1.amazonaws.com"
+	role := install + "-maintenance"
+	for name, c := range map[string]struct {
+		role              string
+		prepare, undo     func()
+		unusable, refused bool
+		want              string
+	}{
+		"off": {role: install + "-gone", unusable: true, refused: true, want: "the account does not allow it"},
+		"throttled": {prepare: func() { shared.Throttle(sts, 9) }, undo: func() { shared.Throttle(sts, 0) }, unusable: true,
+			want: "too many requests"},
+		"ten minutes off": {prepare: func() { shared.MoveClock(10 * time.Minute) },
+			undo: func() { shared.MoveClock(-10 * time.Minute) }, unusable: true, want: "check the clock"},
+		"of another install": {role: "ins_2-maintenance", want: "does not assume the role"},
+		"works":              {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			if c.prepare != nil {
+				c.prepare()
+				defer c.undo()
+			}
+			job := spec(cmp.Or(c.role, role), "maintenance")
+			err := Try(t.Context(), r.options(job, ""))
+			got, unusable := Unusable(job, err)
+			if unusable != c.unusable || got.Refused != c.refused || (err == nil) != (c.want == "") ||
+				err != nil && !strings.Contains(err.Error(), c.want) || unusable && got.Role != job.Role.Name {
+				t.Errorf("%+v, %t, %v", got, unusable, err)
+			}
+		})
 	}
 }
 

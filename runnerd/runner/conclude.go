@@ -44,6 +44,7 @@ func (a *attempt) conclude(ctx context.Context) error {
 	}
 	final := seen.final()
 	a.log.Info("the job has ended", "status", final.Status, "error", final.Error)
+	a.noteUnusable(final)
 	return a.dir.SaveFinal(final)
 }
 

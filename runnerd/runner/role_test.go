@@ -84,6 +84,58 @@ func TestRolesOfJobs(t *testing.T) {
 	})
 }
 
+// TestARoleThatIsOff checks that a job whose role the account refuses does not start, that the runner reports the role,
+// and that it reports it no more as soon as the role works.
+func TestARoleThatIsOff(t *testing.T) {
+	cloud, err := cloudtest.Start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cloud.Close() })
+	own := cloud.AWS.AddRole(cloudtest.Role{Account: "111122223333", Name: "ins_1-runner"})
+	machine, err := cloud.AWS.StartInstance(cloudtest.Instance{Role: own, ID: "i-1", Region: "eu-central-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range append(append(cloud.Environ(), machine...), "AWS_REGION=eu-central-1") {
+		name, value, _ := strings.Cut(entry, "=")
+		t.Setenv(name, value)
+	}
+	s, dir := newServer(t), t.TempDir()
+	enqueue := func(name string) *served {
+		job := s.enqueue(name, "show the environment", nil)
+		s.with(func() {
+			job.spec.Action.InstallID = "ins_1"
+			job.spec.Role = api.OperationRole{Cloud: "aws", Name: "ins_1-deployer", Key: "d", Kind: "custom",
+				Operation: "trigger"}
+		})
+		return job
+	}
+	off := enqueue("job_1")
+	work(t, s, dir)
+	s.until("the job ends", off.ended)
+	got := off.result
+	if got.Status != api.JobResultStatusNotStarted || got.UnusableRole.Role != "ins_1-deployer" ||
+		!got.UnusableRole.Refused || !strings.Contains(got.Error, "the account does not allow it") {
+		t.Errorf("the job ended with %+v", got)
+	}
+	reported := func(want int) func() bool { return func() bool { return len(s.policy.Roles.Unusable) == want } }
+	s.until("the runner reports the role", reported(1))
+	cloud.AWS.AddRole(cloudtest.Role{Account: "111122223333", Name: "ins_1-deployer", TrustedBy: []string{own.ARN()}})
+	s.until("the runner reports that it works", reported(0))
+
+	again := enqueue("job_2")
+	environOf(t, s, dir, "job_2")
+	if err := os.WriteFile(filepath.Join(dir, "go on"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the job ends", again.ended)
+	if sessions := cloud.AWS.Sessions("ins_1-deployer"); again.result.Status != api.JobResultStatusSucceeded ||
+		len(sessions) != 2 || sessions[0].Name != "check-job_1" || sessions[1].Name != "job_2" {
+		t.Errorf("the job ended with %+v, and the sessions are %+v", again.result, sessions)
+	}
+}
+
 // environOf returns the environment that the script of a job found.
 func environOf(t *testing.T, s *server, dir, job string) map[string]string {
 	t.Helper()

@@ -26,12 +26,13 @@ type rules struct {
 	mutex   sync.Mutex
 	rule    policy.Rule
 	changed chan struct{} // closed and replaced when rule changes
+	// unusable are the roles under which the cloud let no job start, by name.
+	unusable map[string]unusableRole
 }
 
 func newRules(options Options) *rules {
 	held := &rules{watched: policy.FileWatcher{Path: options.Policy, Required: options.Policy != ""}, log: options.Log,
-		options: options,
-		changed: make(chan struct{})}
+		options: options, changed: make(chan struct{}), unusable: map[string]unusableRole{}}
 	if options.Policy == "" {
 		held.watched.Path = PolicyFile(options.Dir)
 	}
@@ -65,6 +66,12 @@ func (r *rules) reload() {
 	rule := r.read()
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	r.apply(rule)
+}
+
+// apply makes a rule the current one, with the roles that are unusable now. The caller holds the mutex.
+func (r *rules) apply(rule policy.Rule) {
+	rule.Roles.Unusable = r.unusableRoles()
 	if reflect.DeepEqual(rule, r.rule) {
 		return
 	}

@@ -310,6 +310,7 @@ func (r *runner) work(ctx context.Context) error {
 	loops.Go(func() { r.leaseLoop(taking, after) })
 	loops.Go(func() { r.heartbeatLoop(after) })
 	loops.Go(func() { r.ruleLoop(taking) })
+	loops.Go(func() { r.roleLoop(taking) })
 	loops.Go(func() { r.rotateLoop(taking) })
 	loops.Go(func() { r.cleanUpLoop(taking) })
 	if report := stackReaders[r.Claim.Cloud]; report != nil && !r.Claim.IsZero() {

@@ -49,6 +49,8 @@ type Timing struct {
 	// PolicyInterval is how often the runner file, and whether its window has opened
 	// or closed, is checked.
 	PolicyInterval time.Duration
+	// RoleInterval is how often a role is tried again that the cloud does not let the runner use.
+	RoleInterval time.Duration
 	// JobLimit is how long a job may run when neither its spec nor the runner file has a limit.
 	JobLimit time.Duration
 	// CleanupInterval is the time between two removals of old files, and MaxAge the age at
@@ -84,6 +86,7 @@ func From(tick time.Duration) Timing {
 		KillWait:          10 * tick,
 		StopWait:          10 * tick,
 		PolicyInterval:    tick,
+		RoleInterval:      15 * tick,
 		JobLimit:          2 * 3600 * tick,
 		CleanupInterval:   3600 * tick,
 		MaxAge:            30 * 24 * 3600 * tick,

@@ -271,6 +271,7 @@ type Owner struct {
 	refuse   error
 	accepted []string
 	ended    []Ended
+	returned []string
 }
 
 // Ended is one end of a job.
@@ -296,6 +297,21 @@ func (o *Owner) JobAccepted(_ context.Context, _ *store.Tx, job store.Job) error
 	}
 	o.accepted = append(o.accepted, job.ID)
 	return nil
+}
+
+// JobReturned records the job and what it waits for.
+func (o *Owner) JobReturned(_ context.Context, _ *store.Tx, job store.Job, waits string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.returned = append(o.returned, job.ID+": "+waits)
+	return nil
+}
+
+// Returned returns all returned jobs so far, each with what it waits for.
+func (o *Owner) Returned() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]string{}, o.returned...)
 }
 
 // JobEnded records the end of the job.

@@ -144,8 +144,8 @@ where j.org_id = @org_id and j.id = @id;
 -- ClaimJobs offers a runner its oldest queued jobs. It adds the attempts and their due items in one statement. Two
 -- polls of one runner never claim the same job (skip locked). A plan that copies its artifact is offered only where
 -- syncs are allowed. A job under a role that needs a grant of the runner's owner is offered only with one, and under
--- a break-glass role only while the role is requested. The patterns are those of LIKE. A test fixes the plan of this
--- statement.
+-- a break-glass role only while the role is requested. The patterns are those of LIKE. A job under a role that is
+-- unusable now waits. A test fixes the plan of this statement.
 -- name: ClaimJobs :many
 with oldest as (
     select j.id from jobs j
@@ -153,6 +153,7 @@ with oldest as (
       and j.kind = any(@allowed::text[]) and (not j.copies or 'sync' = any(@allowed::text[]))
       and (not @components_limited::bool or j.component_kind = '' or j.component_kind = any(@components::text[]))
       and (j.role like any(coalesce(@granted::text[], '{}')) or j.break_glass = '' and not j.role like any(coalesce(@need_grant::text[], '{}')))
+      and not j.role = any(coalesce(@unusable::text[], '{}'))
       and (j.break_glass = '' or exists (select from break_glass_requests b where b.org_id = j.org_id and b.install_id = j.install_id
         and b.role = j.break_glass and b.revoked_at is null and b.until > now()))
     order by j.created_at, j.id

@@ -157,6 +157,11 @@ update plans set status = @status, reason = @reason where org_id = @org_id and i
 update plans set status = 'consumed', consumed_at = now(), reason = 'its apply was accepted', target = @target
 where org_id = @org_id and id = @id and status = 'approved' and consumed_at is null;
 
+-- ReturnPlan makes a consumed plan approved again, because nothing of its apply ran.
+-- name: ReturnPlan :execrows
+update plans set status = 'approved', consumed_at = null, reason = @reason, target = @target
+where org_id = @org_id and id = @id and status = 'consumed';
+
 -- name: SetPlanTarget :exec
 update plans set target = @target where org_id = @org_id and id = @id;
 

@@ -157,13 +157,13 @@ func tagValue(text string) string {
 	return string(value[:min(len(value), 256)])
 }
 
-// describe describes an error of AWS for a person.
+// describe describes an error of AWS for a person. It is an *session.UnusableError if a later request may succeed.
 func describe(err error, doing string) error {
 	var code string
 	if known := smithy.APIError(nil); errors.As(err, &known) {
 		code = known.ErrorCode()
 	}
-	hint := ""
+	hint, later := "", true
 	switch code {
 	case "AccessDenied":
 		hint = "the account does not allow it: the role is switched off in the stack, its grant has ended, or it does not " +
@@ -172,13 +172,17 @@ func describe(err error, doing string) error {
 		hint = "the runner's own credentials are not valid any more"
 	case "SignatureDoesNotMatch":
 		hint = "check the clock of this machine and the runner's own credentials"
-	case "Throttling":
+	case "Throttling", "ThrottlingException", "RequestLimitExceeded":
 		hint = "AWS received too many requests of this account; it is tried again"
+	case "InternalFailure", "ServiceUnavailable":
+		hint = "AWS cannot answer now; it is tried again"
 	case "":
 		hint = "the runner has no credentials of its own, or cannot reach AWS"
+	default:
+		later = false
 	}
-	if hint == "" {
+	if !later {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	return fmt.Errorf("%s: %s (%w)", doing, hint, err)
+	return &session.UnusableError{Refused: code == "AccessDenied", Err: fmt.Errorf("%s: %s (%w)", doing, hint, err)}
 }

@@ -116,13 +116,15 @@ func (i *issuer) fetch(ctx context.Context, audience string) (made token, err er
 			status == http.StatusTooManyRequests || status >= http.StatusInternalServerError)
 		switch {
 		case err != nil:
-			return made, fmt.Errorf("the metadata service cannot be reached: %w", err)
+			return made, &session.UnusableError{Err: fmt.Errorf("the metadata service cannot be reached: %w", err)}
 		case temporary && try < len(pauses):
 			select {
 			case <-ctx.Done():
 				return made, ctx.Err()
 			case <-time.After(pauses[try]):
 			}
+		case temporary:
+			return made, &session.UnusableError{Err: describe(status, body)}
 		case status != http.StatusOK:
 			return made, describe(status, body)
 		default:
@@ -140,8 +142,8 @@ func describe(status int, body []byte) error {
 		Description string `json:"error_description"`
 	}
 	if json.Unmarshal(body, &answer) == nil && strings.Contains(answer.Description, "Identity not found") {
-		return errors.New("the account does not allow it: the role is switched off in the stack, or this machine was " +
-			"not given its identity")
+		return &session.UnusableError{Refused: true, Err: errors.New("the account does not allow it: the role is switched " +
+			"off in the stack, or this machine was not given its identity")}
 	}
 	return fmt.Errorf("the metadata service answered %d: %.300q", status, body)
 }

@@ -73,16 +73,19 @@ func (i *issuer) ask(ctx context.Context, path string) ([]byte, error) {
 func (i *issuer) do(request *http.Request, who string) ([]byte, error) {
 	answer, err := i.client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be reached: %w", who, err)
+		return nil, &session.UnusableError{Err: fmt.Errorf("%s cannot be reached: %w", who, err)}
 	}
 	defer func() { _ = answer.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", who, err)
-	case answer.StatusCode == http.StatusForbidden:
-		return nil, errors.New(who + " does not allow it: the role is switched off in the stack, its grant has ended, " +
-			"or the runner may not act as it")
+	case answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusNotFound:
+		return nil, &session.UnusableError{Refused: true, Err: errors.New(who + " does not allow it: the role is switched " +
+			"off in the stack, its grant has ended, or the runner may not act as it")}
+	case answer.StatusCode == http.StatusTooManyRequests, answer.StatusCode >= http.StatusInternalServerError,
+		answer.StatusCode == http.StatusUnauthorized:
+		return nil, &session.UnusableError{Err: fmt.Errorf("%s answered %s; it is tried again", who, answer.Status)}
 	case answer.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("%s answered %s", who, answer.Status)
 	}

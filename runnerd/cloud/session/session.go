@@ -44,6 +44,20 @@ type Issuer interface {
 	Environ(endpoint, token string, first Credentials) map[string]string
 }
 
+// UnusableError is why sessions of a role cannot be started now, although they may be later, without another job.
+type UnusableError struct {
+	// Refused means that the account refused the role. Otherwise the cloud could not answer, for example because of
+	// throttling or a wrong clock.
+	Refused bool
+	Err     error
+}
+
+// Error returns the reason.
+func (e *UnusableError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of the cloud.
+func (e *UnusableError) Unwrap() error { return e.Err }
+
 // Endpoint is how the libraries of a cloud ask for credentials.
 type Endpoint struct {
 	// TokenHeader is the header with the token of the job.
