@@ -25,6 +25,7 @@ type running struct {
 	inputs []string
 	files  []string
 	env    []string
+	role   string
 	// interactive asks for all inputs that have no value yet, not only for those without a default.
 	interactive bool
 	// script is the digest of a script that the person has read and approves with the run.
@@ -48,7 +49,9 @@ func newRun(e *cmdenv.Env) *cobra.Command {
 Pass its inputs with --input. On a terminal, nuon asks for required inputs that have no default and
 were not passed; --interactive (-i) asks for every input that was not passed. The steps read inputs
 from the environment variables NUON_INPUT_<NAME>, and from variables of the plain names where these
-are free. --env adds environment variables, if the runner's owner allows that.
+are free. --env adds environment variables, if the runner's owner allows that. --role chooses
+another role of the app, by its name in permissions/ or break_glass.toml with the install's id in it;
+the customer decides whether it is on, and a break-glass role needs a request and a grant as always.
 
 A script that no approver has approved for the install waits for approval first. On a terminal,
 an approver sees it as a diff against the last approved script and is asked to approve it. A program
@@ -67,6 +70,8 @@ Exit codes with --wait: 0 succeeded, 1 failed, 3 waiting for an approval of its 
 	c.Flags().StringArrayVar(&o.env, "env", nil,
 		"set an environment variable of the steps, NAME=VALUE; needs free_env = true in the runner file "+
 			"(repeatable)")
+	c.Flags().StringVar(&o.role, "role", "", "run under this role of the app, instead of the one "+
+		"that the app gives the action")
 	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false,
 		"ask for every input that was not passed, including those with a default")
 	c.Flags().StringVar(&o.script, "approve-script", "", "approve the action's script if it is waiting and has "+
@@ -102,7 +107,7 @@ func (o *running) run(ctx context.Context, install, action string) error {
 		}
 	}
 	return o.asking.Ask(ctx, install,
-		api.NewWorkflow{Kind: api.NewWorkflowKindAction, Action: action, Env: extra, Inputs: values})
+		api.NewWorkflow{Kind: api.NewWorkflowKindAction, Action: action, Role: o.role, Env: extra, Inputs: values})
 }
 
 // pause is the interval between two polls for the approval of a run's script, and

@@ -28,6 +28,8 @@ type Operation struct {
 	// Action or Component is the principal, by its name. Both are empty for a check of health.
 	Action, Component string
 	Verb              Verb
+	// Role is the role that a person chose for one run, by its name in the config, rendered; empty for none.
+	Role string
 }
 
 // String returns the operation for a message, such as "deploy of api".
@@ -70,6 +72,15 @@ func ReadRoles(app *appconfig.App, facts Facts) *Roles {
 	return r
 }
 
+// Names returns the names of the roles in the config, rendered, in their order.
+func (r *Roles) Names() []string {
+	var names []string
+	for _, role := range r.all {
+		names = append(names, role.Key)
+	}
+	return names
+}
+
 // named returns a role by its name in the config, rendered.
 func (r *Roles) named(key string) (Role, bool) {
 	for _, role := range r.all {
@@ -90,13 +101,17 @@ func (r *Roles) problem() error {
 	return errors.New(first.Message)
 }
 
-// For returns the role of an operation: the break-glass role of the action, else the one of the component or action
-// itself, else the one of the app's rules, else the default. Without any, it is an error.
+// For returns the role of an operation: the one that a person chose, else the break-glass role of the action, else the
+// one of the component or action itself, else the one of the app's rules, else the default. Without any, it is an
+// error.
 func (r *Roles) For(op Operation) (Role, error) {
 	if r.err != nil {
 		return Role{}, r.err
 	}
-	name := r.reader.text("operation roles", "role", cmp.Or(r.own(op), r.rule(op)))
+	name := op.Role
+	if name == "" {
+		name = r.reader.text("operation roles", "role", cmp.Or(r.own(op), r.rule(op)))
+	}
 	if err := r.problem(); err != nil {
 		return Role{}, fmt.Errorf("the role for the %s: %w", op, err)
 	}

@@ -28,6 +28,7 @@ const (
 	CodeUnknownAction    = "unknown_action"
 	CodeNotManual        = "not_manual"
 	CodeBadEnv           = "bad_env"
+	CodeBadRole          = "bad_role"
 	CodeBadInputs        = "bad_inputs"
 	CodeNoVersion        = "no_version"
 	CodeUnknownVersion   = "unknown_version"
@@ -235,6 +236,7 @@ type ActionRequest struct {
 	Action string
 	Env    map[string]string // added to its environment
 	Inputs map[string]string // values of its declared inputs
+	Role   string            // the name of a role of the app to run under; empty for the one that the app gives it
 	Actor  string
 }
 
@@ -296,9 +298,15 @@ func (s *snapshot) actionRequest(run ActionRequest) (workflow.Request, error) {
 	if err := checkInputs(action, run.Inputs); err != nil {
 		return workflow.Request{}, err
 	}
+	reason := fmt.Sprintf("%s requested action %s", run.Actor, run.Action)
+	if run.Role != "" {
+		if err := s.checkChosenRole(run.Role); err != nil {
+			return workflow.Request{}, err
+		}
+		reason += " under role " + run.Role
+	}
 	return workflow.Request{
-		Install: s.install.ID, Kind: workflow.KindAction, Reason: fmt.Sprintf("%s requested action %s", run.Actor,
-			run.Action), Release: s.release.Number,
+		Install: s.install.ID, Kind: workflow.KindAction, Reason: reason, Release: s.release.Number, Role: run.Role,
 		RequestedBy: run.Actor, Action: workflow.TriggeredAction{Action: run.Action, Trigger: appconfig.TriggerManual},
 		Env:    run.Env,
 		Inputs: run.Inputs,

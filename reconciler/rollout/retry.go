@@ -97,6 +97,6 @@ func (s *snapshot) retryAction(ctx context.Context, tx *store.Tx, f workflow.Fai
 	return workflow.Start(ctx, tx, workflow.Request{
 		Install: s.install.ID, Kind: workflow.KindAction, Release: s.release.Number, RequestedBy: actor,
 		Reason: fmt.Sprintf("%s retries action %s of workflow %d", actor, f.Action.Action, f.Workflow.Number),
-		Action: f.Action, OfComponent: f.OfComponent, Env: f.Params.Env, Inputs: f.Params.Inputs,
+		Action: f.Action, OfComponent: f.OfComponent, Env: f.Params.Env, Inputs: f.Params.Inputs, Role: f.Params.Role,
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -75,6 +76,20 @@ func (s *snapshot) operationRole(op installstack.Operation) (role api.OperationR
 	}
 	return api.OperationRole{Cloud: cloud, Name: name, Key: found.Key, Kind: string(found.Kind),
 		Operation: string(op.Verb)}, ""
+}
+
+// checkChosenRole returns an error for a role that a run cannot choose. A break-glass role needs a request and the
+// grants of the customer nevertheless, and a role that is off keeps the run from starting.
+func (s *snapshot) checkChosenRole(name string) error {
+	if !s.hasRoles() {
+		return invalid(CodeBadRole, "Leave the role out.", "jobs of install %s run under no roles of the customer's "+
+			"account: the app declares none, or the customer's stack reported none", s.address())
+	}
+	if names := s.appRoles().Names(); !slices.Contains(names, name) {
+		return invalid(CodeBadRole, "Name one of: "+strings.Join(names, ", ")+".", "app %s has no role %.100q", s.app.Name,
+			name)
+	}
+	return nil
 }
 
 // appRoles returns the roles of the app.

@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
+	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -90,6 +91,45 @@ func TestRolesOfJobs(t *testing.T) {
 				t.Errorf("got %+v, %q", role, why)
 			}
 		})
+	}
+}
+
+// TestChosenRole checks that a run of an action has the role that a person chose before any other, and what cannot be
+// chosen.
+func TestChosenRole(t *testing.T) {
+	s := withRoles("aws")
+	s.config.Actions[len(s.config.Actions)-1].Triggers = []appconfig.Trigger{{Type: appconfig.TriggerManual}}
+	refused := func(role, want string) {
+		t.Helper()
+		_, err := s.actionRequest(ActionRequest{Action: "repair", Role: role, Actor: "alice"})
+		if no := (*refusal.Error)(nil); !errors.As(err, &no) || no.Code != CodeBadRole ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("role %q: %v", role, err)
+		}
+	}
+	id := s.install.ID
+	refused(id+"-deploy", "run under no roles of the customer's account")
+	s.land("sandbox")
+	s.stack = stackOutputs("maintenance_iam_role_arn", `"arn:aws:iam::1:role/m"`, "custom_role_arns",
+		`{"`+id+`-deploy":"arn:aws:iam::1:role/x"}`)
+	refused("Admin", `has no role "Admin"`)
+	request, err := s.actionRequest(ActionRequest{Action: "repair", Role: id + "-deploy", Actor: "alice"})
+	if err != nil || request.Role != id+"-deploy" ||
+		request.Reason != "alice requested action repair under role "+id+"-deploy" {
+		t.Fatalf("%+v, %v", request, err)
+	}
+	job, err := s.ActionJob(workflow.ActionRun{Action: "repair", Role: request.Role})
+	if err != nil || job.Role.Name != "x" || job.Role.Key != id+"-deploy" {
+		t.Errorf("%+v, %v", job.Role, err)
+	}
+	var no *workflow.Unavailable
+	if _, err := s.ActionJob(workflow.ActionRun{Action: "repair", Role: id + "-repair"}); !errors.As(err, &no) ||
+		!strings.Contains(no.Reason, "which is not requested") {
+		t.Errorf("a break-glass role without a request: %v", err)
+	}
+	if _, err := s.ActionJob(workflow.ActionRun{Action: "repair", Role: id + "-p"}); !errors.As(err, &no) ||
+		!strings.Contains(no.Reason, "switched off in the customer's stack") {
+		t.Errorf("a role that is off: %v", err)
 	}
 }
 

@@ -139,7 +139,8 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 		return workflow.ActionJob{},
 			&workflow.Unavailable{Reason: fmt.Sprintf("action %s cannot run: %s", run.Action, why)}
 	}
-	role, why := s.operationRole(installstack.Operation{Action: run.Action, Verb: installstack.VerbTrigger})
+	role, why := s.operationRole(installstack.Operation{Action: run.Action, Verb: installstack.VerbTrigger,
+		Role: run.Role})
 	if why != "" {
 		return workflow.ActionJob{}, &workflow.Unavailable{Reason: why}
 	}

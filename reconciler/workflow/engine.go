@@ -65,6 +65,7 @@ type ActionRun struct {
 	Component string            // the component that it is about; empty for none
 	Env       map[string]string // what the requester adds to the environment
 	Inputs    map[string]string // the requester's values for the action's inputs
+	Role      string            // the role that the requester chose; empty for none
 }
 
 // Engine advances workflows. It is safe for concurrent use by any number of replicas:

@@ -409,7 +409,7 @@ func (x *executor) fillApplyJob(ctx context.Context, s *Step, job *jobs.NewJob) 
 // repositories that the run has.
 func (x *executor) fillActionJob(ctx context.Context, s *Step, job *jobs.NewJob) ([]byte, error) {
 	run := ActionRun{Action: s.Action, Trigger: s.Trigger, Component: s.Component, Env: x.params.Env,
-		Inputs: x.params.Inputs}
+		Inputs: x.params.Inputs, Role: x.params.Role}
 	world, err := x.resolve(ctx)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 type WorkflowParams struct {
 	Env         map[string]string `json:"env,omitempty"`         // of an action run
 	Inputs      map[string]string `json:"inputs,omitempty"`      // of an action run
+	Role        string            `json:"role,omitempty"`        // the same
 	Restore     Restore           `json:"restore,omitzero"`      // of a restore
 	Redeploy    []string          `json:"redeploy,omitempty"`    // components that are planned even if they are up to date
 	Assumptions *Assumptions      `json:"assumptions,omitempty"` // of one that only plans

@@ -34,6 +34,7 @@ type Request struct {
 	OfComponent string            // of an action run: the component of the run that it repeats, if any
 	Env         map[string]string // of an action run
 	Inputs      map[string]string // of an action run: values of its inputs
+	Role        string            // of an action run: the role that the requester chose; empty for none
 	Trace       string            // W3C traceparent of its cause; empty for none
 	Locked      *LockedInstall    // the install, so that the workflow starts at once; if nil, the queue starts it
 }
@@ -108,7 +109,7 @@ func (r Request) Steps(newID func() string) (steps []*Step, err error) {
 }
 
 func (r Request) workflowParams() WorkflowParams {
-	asked := WorkflowParams{Env: r.Env, Inputs: r.Inputs, Restore: r.Restore, Redeploy: r.Redeploy}
+	asked := WorkflowParams{Env: r.Env, Inputs: r.Inputs, Role: r.Role, Restore: r.Restore, Redeploy: r.Redeploy}
 	if r.PlanOnly {
 		asked.Assumptions = &r.Assumptions
 	}

@@ -70,8 +70,8 @@ func checkWish(n api.NewWorkflow) error {
 		return bad("only a deploy can be a redeploy", "Omit redeploy.")
 	case n.PlanOnly && n.Kind == api.NewWorkflowKindAction:
 		return bad("an action has no plan", "Omit plan_only; dry_run shows what would run.")
-	case n.Kind != api.NewWorkflowKindAction && (n.Action != "" || len(n.Env) > 0 || len(n.Inputs) > 0):
-		return bad("action, env and inputs can only be set for kind action", "Omit them, or set kind to action.")
+	case n.Kind != api.NewWorkflowKindAction && (n.Action != "" || n.Role != "" || len(n.Env) > 0 || len(n.Inputs) > 0):
+		return bad("action, role, env and inputs can only be set for kind action", "Omit them, or set kind to action.")
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func wishOf(n api.NewWorkflow, actor string) rollout.DeployRequest {
 }
 
 func runOf(n api.NewWorkflow, actor string) rollout.ActionRequest {
-	return rollout.ActionRequest{Action: n.Action, Env: n.Env, Inputs: n.Inputs, Actor: actor}
+	return rollout.ActionRequest{Action: n.Action, Env: n.Env, Inputs: n.Inputs, Role: n.Role, Actor: actor}
 }
 
 func (s *Server) ask(ctx context.Context, tx *store.Tx, install store.Install, n api.NewWorkflow) (api.Asked, error) {
