@@ -139,7 +139,8 @@ docs/operations.md tells how to run several replicas.`,
 	f.StringVar(&o.runnerProgram, "runner-program", "",
 		"runnerd for linux/amd64, which those machines download from the runner API by its digest")
 	f.StringVar(&o.stackBucket, "stack-bucket", "",
-		"address of an S3-compatible bucket that customers can read, https://HOST/PREFIX, for templates of install stacks")
+		"address of a bucket that customers can read, https://HOST/PREFIX, for templates of install stacks: of S3 or a "+
+			"compatible store, of Google Cloud Storage, or of Azure Blob Storage")
 	f.StringVar(&o.azureAudience, "azure-audience", "",
 		"identifier URI of your application, api://…, for which machines on Azure get the tokens that prove their identity")
 	retentionFlags(f, &o.retention)

@@ -152,6 +152,21 @@ func TestStackLinkOnAzure(t *testing.T) {
 	}
 }
 
+// TestStackLinkOnGCP checks the commands of a stack on GCP: Terraform's own, and those of Infrastructure Manager.
+func TestStackLinkOnGCP(t *testing.T) {
+	stack := api.Stack{Cloud: "gcp", Name: "shop", Region: "europe-west1",
+		Files: []api.StackFile{{Name: "install.tf"}, {Name: "main.tf"}}}
+	commands, err := stackCommands("acme", stack)
+	want := []string{"nuon installs stack render acme --output-dir shop", "terraform -chdir=shop init",
+		"terraform -chdir=shop apply", "# or, instead of the two commands before, with Infrastructure Manager, which keeps " +
+			"the state; ACCOUNT needs roles/config.agent:",
+		"gcloud infra-manager deployments apply projects/PROJECT/locations/europe-west1/deployments/shop \\\n" +
+			"  --local-source=shop --service-account=projects/PROJECT/serviceAccounts/ACCOUNT"}
+	if diff := cmp.Diff(want, commands); err != nil || diff != "" {
+		t.Errorf("%v: %s", err, diff)
+	}
+}
+
 // TestDescribedStacks reads the outputs of a stack as the command of AWS prints them.
 func TestDescribedStacks(t *testing.T) {
 	got, err := parseOutputs([]byte(`{"Stacks": [{"StackName": "shop", "Outputs": [

@@ -143,7 +143,15 @@ func stackCommands(install string, stack api.Stack) ([]string, error) {
 	dir := stack.Name
 	commands := []string{"nuon installs stack render " + install + " --output-dir " + dir}
 	if len(stack.Files) > 1 { // a Terraform module
-		return append(commands, "terraform -chdir="+dir+" init", "terraform -chdir="+dir+" apply"), nil
+		commands = append(commands, "terraform -chdir="+dir+" init", "terraform -chdir="+dir+" apply")
+		if stack.Cloud == "gcp" {
+			location := cmp.Or(stack.Region, "LOCATION")
+			commands = append(commands, "# or, instead of the two commands before, with Infrastructure Manager, which keeps "+
+				"the state; ACCOUNT needs roles/config.agent:",
+				"gcloud infra-manager deployments apply projects/PROJECT/locations/"+location+"/deployments/"+stack.Name+
+					" \\\n  --local-source="+dir+" --service-account=projects/PROJECT/serviceAccounts/ACCOUNT")
+		}
+		return commands, nil
 	}
 	switch stack.Cloud {
 	case "aws":

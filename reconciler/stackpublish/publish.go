@@ -13,13 +13,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-	"github.com/aws/aws-sdk-go-v2/config"
 
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
@@ -28,7 +23,8 @@ import (
 
 // Options configure a Publisher.
 type Options struct {
-	// Bucket is the https address of an S3-compatible bucket, with a prefix; empty for none.
+	// Bucket is the https address of a bucket of S3, of Google Cloud Storage or of Azure Blob Storage, or of another
+	// S3-compatible store, with a prefix; empty for none.
 	Bucket string
 	// AllowPrivate permits the vendor's templates in private networks.
 	AllowPrivate bool
@@ -40,20 +36,16 @@ type Options struct {
 
 // Publisher publishes templates. It is safe for concurrent use.
 type Publisher struct {
-	bucket      string // without / at the end; empty for none
-	region      string
-	credentials aws.CredentialsProvider
-	client      *http.Client // for the bucket
-	remote      *http.Client // for templates of the vendor
+	bucket string       // without / at the end; empty for none
+	store  store        // of the bucket
+	client *http.Client // for the bucket
+	remote *http.Client // for templates of the vendor
 }
 
 // timeout bounds one request to the bucket or to a server of the vendor.
 const timeout = 30 * time.Second
 
-// regionOfHost finds the region in the address of a bucket on AWS.
-var regionOfHost = regexp.MustCompile(`(?:^|\.)s3[.-]([a-z]{2}(?:-[a-z]+)+-[0-9])\.amazonaws\.com(?:\.cn)?$`)
-
-// New returns a publisher. The credentials for the bucket are those that the SDK of AWS finds.
+// New returns a publisher. The credentials for the bucket are those that the libraries of its cloud find.
 func New(ctx context.Context, o Options) (*Publisher, error) {
 	kinds := []netguard.Kind{netguard.Public}
 	if o.AllowPrivate {
@@ -73,22 +65,21 @@ func New(ctx context.Context, o Options) (*Publisher, error) {
 		p.client = &http.Client{Timeout: timeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
-	loaded, err := config.LoadDefaultConfig(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("--stack-bucket: read the configuration of AWS: %w", err)
-	}
-	p.bucket, p.region, p.credentials = strings.TrimRight(o.Bucket, "/"), loaded.Region, loaded.Credentials
-	if m := regionOfHost.FindStringSubmatch(at.Hostname()); m != nil {
-		p.region = m[1]
-	}
-	if p.region == "" {
-		return nil, fmt.Errorf("--stack-bucket %s: set AWS_REGION to the region of the bucket", o.Bucket)
+	p.bucket = strings.TrimRight(o.Bucket, "/")
+	if p.store, err = storeOf(ctx, at, p.client); err != nil {
+		return nil, fmt.Errorf("--stack-bucket %s: %w", o.Bucket, err)
 	}
 	return p, nil
 }
 
 // Bucket returns the address of the bucket; empty for none.
 func (p *Publisher) Bucket() string { return p.bucket }
+
+// ServesCloudFormation reports whether CloudFormation reads templates from the bucket: it accepts addresses of S3 only.
+func (p *Publisher) ServesCloudFormation() bool {
+	_, is := p.store.(s3)
+	return is
+}
 
 // failed returns an error for the person who publishes a template.
 func failed(title, remedy string) error {
@@ -109,7 +100,7 @@ func (p *Publisher) Publish(ctx context.Context, name string, content []byte) (s
 	}
 	if answer, there := p.published(ctx, address, content); !there {
 		return "", failed("customers cannot read "+address+": "+answer,
-			"Let everybody read the objects of the bucket (s3:GetObject), but not list them.")
+			p.store.readable())
 	}
 	return address, nil
 }
@@ -128,28 +119,21 @@ func (p *Publisher) published(ctx context.Context, address string, content []byt
 
 // put writes an object.
 func (p *Publisher) put(ctx context.Context, address, digest string, content []byte) error {
-	sign := func(r *http.Request) error {
-		credentials, err := p.credentials.Retrieve(ctx)
-		if err != nil {
-			return fmt.Errorf("the control plane has no credentials for it: %w", err)
-		}
+	status, body, err := p.do(ctx, http.MethodPut, address, content, maxAnswer, func(r *http.Request) error {
 		r.Header.Set("Content-Type", "text/plain; charset=utf-8")
-		r.Header.Set("X-Amz-Content-Sha256", digest)
-		return v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }).
-			SignHTTP(ctx, credentials, r, digest, "s3", p.region, time.Now())
-	}
-	status, body, err := p.do(ctx, http.MethodPut, address, content, maxAnswer, sign)
+		return p.store.authorize(ctx, r, digest)
+	})
 	what := ""
 	switch {
 	case err != nil:
 		what = err.Error()
-	case status != http.StatusOK:
+	case status != http.StatusOK && status != http.StatusCreated:
 		what = fmt.Sprintf("%d %s", status, explain(body))
 	default:
 		return nil
 	}
-	return failed(fmt.Sprintf("write a template into the bucket %s (region %s): %s", p.bucket, p.region, what),
-		"The control plane needs s3:PutObject there.")
+	return failed(fmt.Sprintf("write a template into the bucket %s (%s): %s", p.bucket, p.store, what),
+		"The control plane needs "+p.store.permission()+" there.")
 }
 
 // maxAnswer bounds the answer of a bucket that is shown.

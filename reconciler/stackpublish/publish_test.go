@@ -210,3 +210,78 @@ func TestNested(t *testing.T) {
 		})
 	}
 }
+
+// TestOtherClouds publishes a template in Google Cloud Storage and in Azure Blob Storage.
+func TestOtherClouds(t *testing.T) {
+	const content = `{"resources": []}`
+	for name, c := range map[string]struct {
+		bucket  func(*testing.T, *cloudtest.Cloud) *cloudtest.Blobs
+		private string
+	}{
+		"gcp": {func(t *testing.T, c *cloudtest.Cloud) *cloudtest.Blobs {
+			environ, _, err := c.GCP.StartMachine(cloudtest.Machine{Project: "vendor", ServiceAccount: "nuon@vendor"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			host, value, _ := strings.Cut(environ[0], "=")
+			t.Setenv(host, value)
+			t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "")
+			t.Setenv("HOME", t.TempDir())
+			return c.GCP.AddBucket("stacks")
+		}, "Forbidden. Grant allUsers the role Storage Legacy Object Reader"},
+		"azure": {func(t *testing.T, c *cloudtest.Cloud) *cloudtest.Blobs {
+			address, err := c.Azure.StartMachine(cloudtest.AzureMachine{Tenant: "t-1",
+				Resource: "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/nuon"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", address)
+			return c.Azure.AddContainer("vendor", "stacks")
+		}, "Forbidden. Set the access level of the container to Blob"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cloud, err := cloudtest.Start(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = cloud.Close() })
+			bucket := c.bucket(t, cloud)
+			open := func(address string) (*stackpublish.Publisher, error) {
+				return stackpublish.New(t.Context(), stackpublish.Options{Bucket: address, Client: cloud.Client()})
+			}
+			p, err := open(bucket.URL() + "/nuon")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := bucket.URL() + "/nuon/" + digest(content) + "/template.json"
+			for range 2 {
+				if got, err := p.Publish(t.Context(), "template.json", []byte(content)); err != nil || got != want {
+					t.Fatalf("%s, %v", got, err)
+				}
+			}
+			if got := bucket.Objects()["nuon/"+digest(content)+"/template.json"]; got != content {
+				t.Errorf("the bucket has %v", bucket.Objects())
+			}
+			bucket.MakePrivate()
+			if _, err := p.Publish(t.Context(), "other.json", []byte(content)); err == nil ||
+				!strings.Contains(err.Error(), c.private) {
+				t.Errorf("customers may not read: %v", err)
+			}
+			if _, err := open(strings.TrimSuffix(bucket.URL(), "/stacks")); err == nil ||
+				!strings.Contains(err.Error(), "add the name of the ") {
+				t.Errorf("without a name: %v", err)
+			}
+			if name == "gcp" { // its library repeats the request for a long time
+				return
+			}
+			t.Setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", "http://127.0.0.1:1")
+			if p, err = open(bucket.URL()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.Publish(t.Context(), "third.json", []byte(content)); err == nil ||
+				!strings.Contains(err.Error(), "the control plane ") {
+				t.Errorf("without an identity: %v", err)
+			}
+		})
+	}
+}

@@ -44,15 +44,22 @@ func (s *Server) RenderStack(ctx context.Context, r RenderStackRequestObject) (R
 		return err
 	})
 	if err == nil && r.Params.Publish {
-		view.TemplateURL, err = s.publishStack(ctx, rendering)
+		view.TemplateURL, err = s.publishStack(ctx, view.Cloud, rendering)
 	}
 	return RenderStack200JSONResponse(view), err
 }
 
 // publishStack checks and publishes the templates of the vendor in a stack, and its own template if it is a single
 // file. It returns the address of that; empty without a bucket.
-func (s *Server) publishStack(ctx context.Context, r stackfiles.Rendering) (string, error) {
+func (s *Server) publishStack(ctx context.Context, cloud string, r stackfiles.Rendering) (string, error) {
 	publisher := s.services.Publisher
+	if cloud == "aws" && publisher.Bucket() != "" && !publisher.ServesCloudFormation() {
+		if len(r.Nested) == 0 {
+			return "", nil
+		}
+		return "", refusal.New(refusal.Invalid, "not_published", "CloudFormation reads nested templates from S3 only, and "+
+			"the bucket of the control plane is "+publisher.Bucket(), "Start the control plane with a bucket of S3.")
+	}
 	if err := publisher.PublishNested(ctx, r.Nested); err != nil {
 		return "", err
 	}
