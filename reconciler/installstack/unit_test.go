@@ -17,5 +17,13 @@ func TestUnit(t *testing.T) {
 			strings.Contains(unit, "CLOUD") || strings.Contains(unit, "METADATA") {
 			t.Errorf("%s: %s", cloud, unit)
 		}
+		for _, line := range []string{"NoNewPrivileges=yes", "ProtectSystem=full", "ProtectHome=yes", "UMask=0077"} {
+			if !strings.Contains(unit, "\n"+line+"\n") {
+				t.Errorf("%s: the unit has no %s", cloud, line)
+			}
+		}
+		if !strings.Contains(unit, " --job-user nuon-job ") || strings.Contains(unit, "docker") {
+			t.Errorf("%s: %s", cloud, unit)
+		}
 	}
 }
