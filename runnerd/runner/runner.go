@@ -24,6 +24,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cloud"
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
 	"github.com/nuon-toolkit/nuon/runnerd/jobpod"
+	"github.com/nuon-toolkit/nuon/runnerd/jobrole"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/runnerlog"
@@ -77,6 +78,8 @@ type Options struct {
 	// below root, this runner's own directory. The returned sentences go to the job's log;
 	// after an error it is called again.
 	FinishKilled func(root string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error)
+	// TryRole starts a session of a job's role that nothing uses, to find out whether it works; nil means jobrole.Try.
+	TryRole func(context.Context, jobrole.Options) error
 	// Reaper means that this process starts only job processes, and adopts what those leave
 	// behind when they die (see process.Adopt): it kills all other processes below it.
 	Reaper bool
@@ -117,6 +120,9 @@ func (o Options) complete() (Options, error) {
 			return o, fmt.Errorf("find the runner's own program: %w", err)
 		}
 		o.Job = []string{self, "job"}
+	}
+	if o.TryRole == nil {
+		o.TryRole = jobrole.Try
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -90,7 +90,7 @@ func (r *runner) roleLoop(ctx context.Context) {
 // job under the role fails with it.
 func (r *runner) tryRole(ctx context.Context, role unusableRole) {
 	rule, _ := r.rules.currentRule()
-	err := jobrole.Try(ctx, jobrole.Options{Spec: role.spec, Policy: rule, Dir: r.Dir, Redact: &redact.Set{}})
+	err := r.TryRole(ctx, jobrole.Options{Spec: role.spec, Policy: rule, Dir: r.Dir, Redact: &redact.Set{}})
 	if ctx.Err() != nil {
 		return
 	}
