@@ -2,6 +2,10 @@ package store_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -57,6 +61,33 @@ func TestAUnitThatOnlyLocksWaitsForNoDisk(t *testing.T) {
 		if status != c.status {
 			t.Errorf("%s: the transaction is %s", c.name, status)
 		}
+	}
+}
+
+// TestSelectsCountAsReads: each statement that sqlc made of a select counts as one that writes nothing, and no other
+// does. A unit of work that only reads and locks would wait for the disk otherwise.
+func TestSelectsCountAsReads(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.sql.gen.go")
+	must(t, err)
+	statement, reads := regexp.MustCompile("(?s)const (\\w+) = `-- name: ([^`]+)`"), 0
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		must(t, err)
+		for _, found := range statement.FindAllStringSubmatch(string(content), -1) {
+			_, text, _ := strings.Cut(found[2], "\n")
+			fields := strings.Fields(text)
+			want := fields[0] == "select" && !strings.Contains(text, "pg_notify(")
+			if got := store.OnlyReads("-- name: " + found[2]); got != want {
+				t.Errorf("%s: %s counts as one that only reads: %v", file, found[1], got)
+			}
+			if want {
+				reads++
+			}
+		}
+	}
+	if reads < 100 {
+		t.Errorf("only %d statements were found", reads)
 	}
 }
 

@@ -61,8 +61,9 @@ func (w *watchedTx) noteStatement(sql string) { w.wrote = w.wrote || !onlyReads(
 // that it does not recognize.
 func onlyReads(sql string) bool {
 	text := sql
-	if strings.HasPrefix(text, "-- name:") { // as sqlc starts each
+	if strings.HasPrefix(text, "-- name:") { // as sqlc starts each, with an empty line in the place of a comment
 		_, text, _ = strings.Cut(text, "\n")
+		text = strings.TrimLeft(text, "\n")
 	}
 	return strings.HasPrefix(text, "select ") && !strings.Contains(text, "pg_notify(")
 }
