@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
 // TestAConfigIsReadOnce: a config is parsed once, however many installs have its
@@ -14,19 +16,19 @@ func TestAConfigIsReadOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := &configCache{byRelease: map[string]*parsedConfig{}}
-	first, err := known.get("org/rel_1", raw)
+	known := newConfigCache(seal.Identity{})
+	first, err := known.get("org", "rel_1", raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := known.get("org/rel_1", nil); err != nil || again != first {
+	if again, err := known.get("org", "rel_1", nil); err != nil || again != first {
 		t.Errorf("it was read again: %v", err)
 	}
-	if other, err := known.get("org/rel_2", raw); err != nil || other == first {
+	if other, err := known.get("org", "rel_2", raw); err != nil || other == first {
 		t.Errorf("another release has the same: %v", err)
 	}
 	for i := range 3 * maxCachedConfigs {
-		if _, err := known.get(fmt.Sprint("org/x", i), raw); err != nil {
+		if _, err := known.get("org", fmt.Sprint("x", i), raw); err != nil {
 			t.Fatal(err)
 		}
 	}

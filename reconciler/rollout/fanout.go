@@ -61,7 +61,8 @@ func (r *Rollout) ReconcileRange(ctx context.Context, q queue.RolloutRange) erro
 		if err := tx.Enqueue(ctx, resyncs(q.Org, ids, locked)...); err != nil || len(installs) == 0 {
 			return err
 		}
-		return r.reconcile(ctx, tx, installs, "")
+		_, _, err = r.reconcile(ctx, tx, installs)
+		return err
 	})
 	if err == nil || ctx.Err() != nil || len(ids) == 0 { // without ids, the range itself is retried
 		return err

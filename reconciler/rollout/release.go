@@ -108,10 +108,7 @@ func newReleaseCache(c *configCache) releaseCache {
 }
 
 func (c releaseCache) get(ctx context.Context, tx *store.Tx, install store.Install) (*appRelease, error) {
-	pin := ""
-	if install.PinReleaseID != nil {
-		pin = *install.PinReleaseID
-	}
+	pin := pinOf(install)
 	key := install.AppID + "/" + pin
 	if part := c.releases[key]; part != nil {
 		return part, nil
@@ -124,25 +121,64 @@ func (c releaseCache) get(ctx context.Context, tx *store.Tx, install store.Insta
 	return part, nil
 }
 
+// pinOf returns the id of the release that an install is pinned to; empty for none.
+func pinOf(install store.Install) string {
+	if install.PinReleaseID == nil {
+		return ""
+	}
+	return *install.PinReleaseID
+}
+
 // configCache caches the declarations of releases, by org and id. They never change, and to parse
 // a config and its templates costs more than all else about an install that is up to date.
 type configCache struct {
 	key       seal.Identity // the control plane's, for the service that the cache belongs to
 	mu        sync.Mutex
 	byRelease map[string]*parsedConfig
+	last      map[string]*parsedConfig // of the release that was read last, by org, app and pin
 }
 
 // parsedConfig is a config with its declarations by component.
 type parsedConfig struct {
+	release    string // id
 	config     *appconfig.App
 	components map[string]declaration
+}
+
+func newConfigCache(key seal.Identity) *configCache {
+	return &configCache{key: key, byRelease: map[string]*parsedConfig{}, last: map[string]*parsedConfig{}}
 }
 
 // maxCachedConfigs bounds the size of the cache.
 const maxCachedConfigs = 64
 
+// newest returns the config of the release that was read last for an app and pin, which need not be read again as long
+// as the release is the same; nil if there is none.
+func (c *configCache) newest(org, app, pin string) *parsedConfig {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last[org+"/"+app+"/"+pin]
+}
+
+// setNewest sets what newest returns.
+func (c *configCache) setNewest(org, app, pin string, d *parsedConfig) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.last) >= maxCachedConfigs {
+		clear(c.last)
+	}
+	c.last[org+"/"+app+"/"+pin] = d
+}
+
 // get returns the declarations of a release.
-func (c *configCache) get(key string, raw json.RawMessage) (*parsedConfig, error) {
+func (c *configCache) get(org, release string, raw json.RawMessage) (*parsedConfig, error) {
+	key := org + "/" + release
 	if c != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -155,6 +191,7 @@ func (c *configCache) get(key string, raw json.RawMessage) (*parsedConfig, error
 		return nil, err
 	}
 	d := parseDeclarations(config)
+	d.release = release
 	if c != nil {
 		if len(c.byRelease) >= maxCachedConfigs {
 			clear(c.byRelease)
@@ -200,10 +237,21 @@ type releaseComponent struct {
 	Trace     string    `json:"trace"`
 }
 
+// releaseRow reads the release for installs of an app, without its config if that is the known one.
+func releaseRow(ctx context.Context, tx *store.Tx, appID, pin string,
+	known *parsedConfig) (store.ReleaseForRolloutRow, error) {
+	ask := store.ReleaseForRolloutParams{OrgID: tx.Org, AppID: appID, Pin: pin}
+	if known != nil {
+		ask.Known = known.release
+	}
+	return tx.ReleaseForRollout(ctx, ask)
+}
+
 // readRelease reads the release that installs of an app follow, or the pinned one, in
 // one statement, so that its parts are consistent with each other.
 func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *configCache) (*appRelease, error) {
-	row, err := tx.ReleaseForRollout(ctx, pin, tx.Org, appID)
+	last := known.newest(tx.Org, appID, pin)
+	row, err := releaseRow(ctx, tx, appID, pin, last)
 	if err != nil {
 		return nil, err
 	}
@@ -243,9 +291,12 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *co
 	if row.ReleaseID == "" {
 		return p, nil
 	}
-	d, err := known.get(tx.Org+"/"+row.ReleaseID, row.Config)
-	if err != nil {
-		return nil, fmt.Errorf("decode the config of release %d: %w", row.Number, err)
+	d := last
+	if d == nil || d.release != row.ReleaseID {
+		if d, err = known.get(tx.Org, row.ReleaseID, row.Config); err != nil {
+			return nil, fmt.Errorf("decode the config of release %d: %w", row.Number, err)
+		}
+		known.setNewest(tx.Org, appID, pin, d)
 	}
 	p.setConfig(d)
 	p.configTrace = row.ConfigTrace

@@ -22,14 +22,14 @@ import (
 type Rollout struct {
 	store   *store.Store
 	configs *configCache
+	settled *settledInstalls
 	stacks  *stackversion.Renderer
 }
 
 // New returns the service. key is the control plane's key: sensitive variables of apps are sealed to it, and to the
-// key of
-// an install only in the jobs that read them.
+// key of an install only in the jobs that read them.
 func New(s *store.Store, key seal.Identity) *Rollout {
-	return &Rollout{store: s, configs: &configCache{byRelease: map[string]*parsedConfig{}, key: key},
+	return &Rollout{store: s, configs: newConfigCache(key), settled: newSettledInstalls(),
 		stacks: stackversion.New(installstack.Runner{}, "")}
 }
 
@@ -38,14 +38,27 @@ func New(s *store.Store, key seal.Identity) *Rollout {
 // at once. An install that no longer exists is no error.
 func (r *Rollout) Reconcile(ctx context.Context, org, installID string) error {
 	err := r.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		install, err := tx.LockInstall(ctx, org, installID)
+		var install store.Install
+		tx, digest, err := tx.Prefetch(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			if install, err = tx.LockInstall(ctx, org, installID); err != nil {
+				return err
+			}
+			return r.readRaw(ctx, tx, install)
+		})
 		if errors.Is(err, store.ErrNotFound) {
 			return tx.ClearDue(ctx, org, store.DueInstall, installID)
 		}
 		if err != nil {
 			return err
 		}
-		return r.reconcile(ctx, tx, []store.Install{install}, "")
+		if running, is := r.settled.running(installID, digest); is {
+			return tx.EnqueueLowPriority(ctx, running...)
+		}
+		running, settled, err := r.reconcile(ctx, tx, []store.Install{install})
+		if err == nil && settled {
+			r.settled.remember(installID, digest, running)
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("roll out to install %s: %w", installID, err)
@@ -53,21 +66,26 @@ func (r *Rollout) Reconcile(ctx context.Context, org, installID string) error {
 	return nil
 }
 
-// reconcile is Reconcile for locked installs. by is the requester of what it starts;
-// empty for nuon itself.
-func (r *Rollout) reconcile(ctx context.Context, tx *store.Tx, installs []store.Install, by string) error {
+// reconcile is Reconcile for locked installs. It returns the requests to advance the workflows that already ran, and
+// whether it wrote nothing but these.
+func (r *Rollout) reconcile(ctx context.Context, tx *store.Tx, installs []store.Install) (running []river.JobArgs,
+	settled bool, err error) {
 	all, err := loadSnapshots(ctx, tx, installs, newReleaseCache(r.configs).get, (*snapshot).insertComponents)
 	if err != nil {
-		return err
+		return nil, false, err
 	}
 	if err := r.ensureStacks(ctx, tx, all); err != nil {
-		return err
+		return nil, false, err
 	}
 	if err := requestSecretChecks(ctx, tx, all); err != nil {
-		return err
+		return nil, false, err
 	}
-	_, err = ensureInstalls(ctx, tx, all, nil, by)
-	return err
+	_, running, err = ensureStates(ctx, tx, all, nil, "")
+	if err != nil {
+		return nil, false, err
+	}
+	settled = !tx.Wrote()
+	return running, settled, tx.EnqueueLowPriority(ctx, running...)
 }
 
 // startedWorkflow is a workflow that was started, with its components.
@@ -80,29 +98,36 @@ type startedWorkflow struct {
 // what a person explicitly requested (nil for nothing).
 func (s *snapshot) ensureInstall(ctx context.Context, tx *store.Tx, g *resolvedRequest,
 	by string) ([]startedWorkflow, error) {
-	return ensureInstalls(ctx, tx, []*snapshot{s}, g, by)
+	all, running, err := ensureStates(ctx, tx, []*snapshot{s}, g, by)
+	if err != nil {
+		return nil, err
+	}
+	if by == "" {
+		return all, tx.EnqueueLowPriority(ctx, running...)
+	}
+	return all, tx.Enqueue(ctx, running...)
 }
 
-// ensureInstalls stores the desired state of locked installs and starts what is missing, with
-// one statement of each kind for all of them.
-func ensureInstalls(ctx context.Context, tx *store.Tx, installs []*snapshot, g *resolvedRequest,
-	by string) (all []startedWorkflow, err error) {
+// ensureStates stores the desired state of locked installs and starts what is missing, with one statement of each
+// kind for all of them. It also returns the requests to advance the workflows that already ran, which see another
+// desired state than before. by is the requester of what it starts; empty for nuon itself.
+func ensureStates(ctx context.Context, tx *store.Tx, installs []*snapshot, g *resolvedRequest,
+	by string) (all []startedWorkflow, running []river.JobArgs, err error) {
 	states, ids := make([]map[string]*desiredState, len(installs)), make([]string, len(installs))
 	for i, s := range installs {
 		states[i], ids[i] = s.desiredStates(), s.install.ID
 	}
 	if err := storeDesired(ctx, tx, installs, states); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	now, err := readRunning(ctx, tx, ids...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := recordResolved(ctx, tx, installs, states); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var requests []workflow.Request
-	var advances []river.JobArgs
 	for i, s := range installs {
 		for _, st := range s.allStarts(states[i], now[s.install.ID], g) {
 			r := s.workflowRequest(st, states[i], by)
@@ -110,21 +135,18 @@ func ensureInstalls(ctx context.Context, tx *store.Tx, installs []*snapshot, g *
 				&workflow.LockedInstall{Install: s.install, Resolved: &resolved{snapshot: s, desired: states[i]}}
 			requests, all = append(requests, r), append(all, startedWorkflow{components: st.components})
 		}
-		for _, id := range now[s.install.ID].ids { // the desired state may have changed since they started
-			advances = append(advances, queue.Advance{Org: tx.Org, Workflow: id})
+		for _, id := range now[s.install.ID].ids {
+			running = append(running, queue.Advance{Org: tx.Org, Workflow: id})
 		}
 	}
 	workflows, err := workflow.StartAll(ctx, tx, requests)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i, id := range workflows {
 		all[i].id = id
 	}
-	if by == "" {
-		return all, tx.EnqueueLowPriority(ctx, advances...)
-	}
-	return all, tx.Enqueue(ctx, advances...)
+	return all, running, nil
 }
 
 // allStarts returns the workflows that a person requested, and the others that are missing.

@@ -650,7 +650,7 @@ func (q *Queries) OutputsOfInstalls(ctx context.Context, orgID string, installId
 const releaseForRollout = `-- name: ReleaseForRollout :one
 select a.org_id, a.id, a.name, a.watch_id, a.directory, a.version_id, a.revision_id, a.diagnostics, a.created_at, coalesce(r.id, '')::text as release_id, coalesce(r.number, 0)::int as number, coalesce(r.status, '')::text as status,
     coalesce(r.reason, '')::text as reason, coalesce(r.partial, false)::bool as partial, coalesce(r.commits, '[]')::jsonb as commits,
-    coalesce(v.id, '')::text as version_id, coalesce(rev.trace, '')::text as config_trace, v.created_at as version_at, coalesce(r.config, v.config, 'null')::jsonb as config,
+    coalesce(v.id, '')::text as version_id, coalesce(rev.trace, '')::text as config_trace, v.created_at as version_at, (case when r.id = $1::text then 'null' else coalesce(r.config, v.config, 'null') end)::jsonb as config,
     coalesce(n.number, 0)::int as newest, coalesce(n.status, '')::text as newest_status, coalesce(n.reason, '')::text as newest_reason,
     coalesce((select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number, 0)::int as latest,
     coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'kind', c.kind, 'declared', rc.release_id is not null,
@@ -666,12 +666,19 @@ select a.org_id, a.id, a.name, a.watch_id, a.directory, a.version_id, a.revision
 from apps a
 left join releases n on n.org_id = a.org_id and n.app_id = a.id
     and n.number = (select max(m.number) from releases m where m.org_id = a.org_id and m.app_id = a.id)
-left join releases r on r.org_id = a.org_id and r.app_id = a.id and (case when $1::text <> '' then r.id = $1 else r.number = coalesce(
+left join releases r on r.org_id = a.org_id and r.app_id = a.id and (case when $2::text <> '' then r.id = $2 else r.number = coalesce(
     (select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number) end)
 left join app_versions v on v.org_id = r.org_id and v.id = r.version_id
 left join revisions rev on rev.org_id = v.org_id and rev.id = v.revision_id
-where a.org_id = $2 and a.id = $3
+where a.org_id = $3 and a.id = $4
 `
+
+type ReleaseForRolloutParams struct {
+	Known string
+	Pin   string
+	OrgID string
+	AppID string
+}
 
 type ReleaseForRolloutRow struct {
 	App          App
@@ -695,8 +702,14 @@ type ReleaseForRolloutRow struct {
 // ReleaseForRollout returns the app for an install in one statement: with the release that it is pinned to (pin),
 // else the newest complete one, else the newest. Its components are those that the app has or ever had, each with the
 // build that counts for its input. Those that the release does not have are not declared (rollout.releaseComponent).
-func (q *Queries) ReleaseForRollout(ctx context.Context, pin string, orgID string, appID string) (ReleaseForRolloutRow, error) {
-	row := q.db.QueryRow(ctx, releaseForRollout, pin, orgID, appID)
+// The config of the release known is null.
+func (q *Queries) ReleaseForRollout(ctx context.Context, arg ReleaseForRolloutParams) (ReleaseForRolloutRow, error) {
+	row := q.db.QueryRow(ctx, releaseForRollout,
+		arg.Known,
+		arg.Pin,
+		arg.OrgID,
+		arg.AppID,
+	)
 	var i ReleaseForRolloutRow
 	err := row.Scan(
 		&i.App.OrgID,

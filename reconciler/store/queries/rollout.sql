@@ -10,10 +10,11 @@ select * from components where org_id = @org_id and app_id = @app_id order by ki
 -- ReleaseForRollout returns the app for an install in one statement: with the release that it is pinned to (pin),
 -- else the newest complete one, else the newest. Its components are those that the app has or ever had, each with the
 -- build that counts for its input. Those that the release does not have are not declared (rollout.releaseComponent).
+-- The config of the release known is null.
 -- name: ReleaseForRollout :one
 select sqlc.embed(a), coalesce(r.id, '')::text as release_id, coalesce(r.number, 0)::int as number, coalesce(r.status, '')::text as status,
     coalesce(r.reason, '')::text as reason, coalesce(r.partial, false)::bool as partial, coalesce(r.commits, '[]')::jsonb as commits,
-    coalesce(v.id, '')::text as version_id, coalesce(rev.trace, '')::text as config_trace, v.created_at as version_at, coalesce(r.config, v.config, 'null')::jsonb as config,
+    coalesce(v.id, '')::text as version_id, coalesce(rev.trace, '')::text as config_trace, v.created_at as version_at, (case when r.id = @known::text then 'null' else coalesce(r.config, v.config, 'null') end)::jsonb as config,
     coalesce(n.number, 0)::int as newest, coalesce(n.status, '')::text as newest_status, coalesce(n.reason, '')::text as newest_reason,
     coalesce((select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number, 0)::int as latest,
     coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'kind', c.kind, 'declared', rc.release_id is not null,
