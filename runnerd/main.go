@@ -185,6 +185,8 @@ func newRun() *cobra.Command {
 	flags.StringVar(&options.Dir, "dir", "", "this runner's own directory (required)")
 	flags.StringVar(&options.Name, "name", "", "name of this runner in its own log")
 	flags.IntVar(&options.Capacity, "capacity", 2, "maximum number of concurrent jobs, unless the runner file sets it")
+	flags.BoolVar(&options.SpareProcess, "spare-process", true, "start the process of the next job before there is one, "+
+		"which saves its start and takes some memory")
 	flags.StringVar(&options.Policy, "policy", "", "the runner file (default <dir>/runner.toml, if it exists)")
 	flags.StringVar(&options.KubeConfig, "kubeconfig", "",
 		"the `file` by which actions with enable_kube_config find the cluster (default that of KUBECONFIG, if it is set)")
@@ -306,9 +308,16 @@ func onHangUp() (<-chan struct{}, func()) {
 
 func newJob() *cobra.Command {
 	var dir string
+	var spare bool
 	command := &cobra.Command{
 		Use: "job", Short: "Run one job (started by runnerd run)", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
+			if spare {
+				if assigned, err := job.AwaitAssignment(); err != nil || !assigned {
+					return err
+				}
+				dir = ""
+			}
 			if named := os.Getenv(job.VarDir); dir != "" && named != "" && filepath.Clean(dir) != filepath.Clean(named) {
 				return fmt.Errorf("--dir is %s but %s is %s; give one of them", dir, job.VarDir, named)
 			}
@@ -320,6 +329,7 @@ func newJob() *cobra.Command {
 			return job.RunProcess(command.Context(), handlers(), timing.Default())
 		},
 	}
-	command.Flags().StringVar(&dir, "dir", "", "the spool directory of the attempt")
+	command.Flags().StringVar(&dir, "dir", "", "the spool directory of the attempt, or with --spare of the runner")
+	command.Flags().BoolVar(&spare, "spare", false, "wait for an attempt first")
 	return command
 }

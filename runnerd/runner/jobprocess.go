@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -44,71 +46,84 @@ func (p *jobProcess) start(context.Context) error {
 		return p.fail(err)
 	}
 	defer func() { _ = secrets.Close() }()
-	command, closeOutput, err := p.command(lock, secrets)
+	stdout, stderr, err := p.openOutput()
 	if err != nil {
 		return p.fail(err)
 	}
-	defer closeOutput()
-	if p.ended, err = p.runner.children.start(command); err != nil {
+	defer func() { _ = errors.Join(stdout.Close(), stderr.Close()) }()
+	assignment := job.Assignment{Dir: p.dir.Dir, Variables: p.variables(), Lock: lock, Secrets: secrets, Stdout: stdout,
+		Stderr: stderr}
+	if p.ended = p.runner.spare.assign(assignment); p.ended != nil {
+		return nil
+	}
+	if p.ended, err = p.runner.children.start(p.command(assignment)); err != nil {
 		return p.fail(fmt.Errorf("start the job process: %w; check that the runner's program can be run and the "+
 			"machine has free memory", err))
 	}
 	return nil
 }
 
-func (p *jobProcess) command(lock, secrets *os.File) (*exec.Cmd, func(), error) {
-	program := p.runner.Job
-	//nolint:noctx // no context may end it: it outlives this process
-	command := exec.Command(program[0], append(program[1:len(program):len(program)], "--dir", p.dir.Dir)...)
-	command.Dir = p.dir.Dir
-	command.Env = p.environment()
-	command.ExtraFiles = []*os.File{lock, secrets} // they become numbers 3 and 4
-	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	var opened []*os.File
-	closeAll := func() {
-		for _, file := range opened {
-			_ = file.Close()
-		}
+// command returns the command of a process for an attempt.
+func (p *jobProcess) command(a job.Assignment) *exec.Cmd {
+	command := p.runner.jobCommand("--dir", a.Dir)
+	command.Dir = a.Dir
+	command.ExtraFiles = []*os.File{a.Lock, a.Secrets} // they become numbers 3 and 4
+	a.Variables[job.VarDir], a.Variables[job.VarLock], a.Variables[job.VarSecrets] = a.Dir, "3", "4"
+	for _, name := range slices.Sorted(maps.Keys(a.Variables)) {
+		command.Env = append(command.Env, name+"="+a.Variables[name])
 	}
-	for _, name := range []string{p.dir.StdoutFile(), p.dir.StderrFile()} {
-		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-		if err != nil {
-			closeAll()
-			return nil, nil, fmt.Errorf("start the job process: %w", err)
-		}
-		opened = append(opened, file)
-	}
-	command.Stdout, command.Stderr = opened[0], opened[1]
-	return command, closeAll, nil
+	command.Stdout, command.Stderr = a.Stdout, a.Stderr
+	return command
 }
 
-func (p *jobProcess) environment() []string {
-	env := jobenv.JobEnv(os.Environ(), p.runner.kind == string(api.RunnerKindInstall), p.runner.PassEnv)
+// jobCommand returns the command of a job process, without what belongs to one attempt.
+func (r *runner) jobCommand(args ...string) *exec.Cmd {
+	//nolint:noctx // no context may end it: it outlives this process
+	command := exec.Command(r.Job[0], append(r.Job[1:len(r.Job):len(r.Job)], args...)...)
+	command.Env = r.jobEnvironment()
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return command
+}
+
+// openOutput opens the files for the output of the process.
+func (p *jobProcess) openOutput() (stdout, stderr *os.File, err error) {
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	if stdout, err = os.OpenFile(p.dir.StdoutFile(), flags, 0o600); err != nil {
+		return nil, nil, fmt.Errorf("start the job process: %w", err)
+	}
+	if stderr, err = os.OpenFile(p.dir.StderrFile(), flags, 0o600); err != nil {
+		return nil, nil, fmt.Errorf("start the job process: %w", errors.Join(err, stdout.Close()))
+	}
+	return stdout, stderr, nil
+}
+
+// variables returns the variables of the job process that belong to the attempt, without those of its open files.
+func (p *jobProcess) variables() map[string]string {
+	set := map[string]string{job.VarURL: fmt.Sprintf("%s/runner/v1/jobs/%s/attempts/%d",
+		strings.TrimRight(p.runner.URL, "/"), p.record.Job, p.record.Attempt)}
+	if cgroup, err := p.runner.cgroups.Create(filepath.Base(p.dir.Dir)); err != nil {
+		p.log.Warn("cannot put the processes of the job into a control group", "error", err)
+	} else if cgroup != "" {
+		set[job.VarCgroup] = cgroup
+	}
+	return set
+}
+
+// jobEnvironment returns the environment of all job processes of this runner.
+func (r *runner) jobEnvironment() []string {
+	env := jobenv.JobEnv(os.Environ(), r.kind == string(api.RunnerKindInstall), r.PassEnv)
 	for _, name := range passedVariables {
 		if value, found := os.LookupEnv(name); found {
 			env = append(env, name+"="+value)
 		}
 	}
-	if cgroup, err := p.runner.cgroups.Create(filepath.Base(p.dir.Dir)); err != nil {
-		p.log.Warn("cannot put the processes of the job into a control group", "error", err)
-	} else if cgroup != "" {
-		env = append(env, job.VarCgroup+"="+cgroup)
+	if r.jobUser != "" {
+		env = append(env, job.VarUser+"="+r.jobUser)
 	}
-	if p.runner.jobUser != "" {
-		env = append(env, job.VarUser+"="+p.runner.jobUser)
+	if r.KubeConfig != "" && r.kind == string(api.RunnerKindInstall) {
+		env = append(env, job.VarKubeConfig+"="+r.KubeConfig)
 	}
-	if p.runner.KubeConfig != "" && p.runner.kind == string(api.RunnerKindInstall) {
-		env = append(env, job.VarKubeConfig+"="+p.runner.KubeConfig)
-	}
-	return append(env, job.GCOff,
-		fmt.Sprintf("%s=%s/runner/v1/jobs/%s/attempts/%d", job.VarURL, strings.TrimRight(p.runner.URL, "/"),
-			p.record.Job, p.record.Attempt),
-		job.VarDir+"="+p.dir.Dir,
-		job.VarRoot+"="+p.runner.Dir,
-		job.VarLock+"=3",
-		job.VarSecrets+"=4",
-		job.VarKeyFile+"="+KeyFile(p.runner.Dir),
-	)
+	return append(env, job.GCOff, job.VarRoot+"="+r.Dir, job.VarKeyFile+"="+KeyFile(r.Dir))
 }
 
 // alive reports whether the job process lives, judged by its lock.

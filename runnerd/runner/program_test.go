@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -33,6 +34,11 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "job":
+			if slices.Contains(os.Args, "--spare") {
+				if assigned, err := job.AwaitAssignment(); err != nil || !assigned {
+					exit(err)
+				}
+			}
 			exit(job.RunProcess(context.Background(), job.Handlers{api.JobSpecKindAction: job.HandlerFunc(do)}, testTiming()))
 		case "ptrace":
 			exit(attach(os.Args[2]))
@@ -109,6 +115,9 @@ func testTiming() timing.Timing {
 // hasty makes the runner kill a job that ignores an interrupt after a short time.
 func hasty(o *runner.Options) { o.Timing.JobGrace = time.Second }
 
+// withoutSpare makes the runner start each process when there is a job for it.
+func withoutSpare(o *runner.Options) { o.SpareProcess = false }
+
 func testOptions(url, dir string) runner.Options {
 	self, err := os.Executable()
 	if err != nil {
@@ -116,7 +125,7 @@ func testOptions(url, dir string) runner.Options {
 	}
 	options := runner.Options{
 		URL: url, Dir: dir, Token: seal.NewSecret([]byte("register-once")), Version: "test",
-		Job: []string{self, "job"}, PassEnv: []string{varTick}, Timing: testTiming(),
+		Job: []string{self, "job"}, SpareProcess: true, PassEnv: []string{varTick}, Timing: testTiming(),
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
 	if runsPods(dir) {

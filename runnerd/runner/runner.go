@@ -60,6 +60,8 @@ type Options struct {
 	Version string
 	// Job is the command line of a job process; empty means this program with the argument "job".
 	Job []string
+	// SpareProcess means that one job process is started before there is a job for it. Job must support that.
+	SpareProcess bool
 	// JobUser is the user that the programs of jobs run as: NAME, UID or UID:GID.
 	// Empty means DefaultJobUser where this process is root and that user exists, and otherwise
 	// this process's own user.
@@ -174,6 +176,9 @@ type runner struct {
 	working sync.WaitGroup
 	// children are the processes of attempts.
 	children children
+	// spare is the process of the next attempt; jobEnded has an element when an attempt has ended.
+	spare    spare
+	jobEnded chan struct{}
 	// cgroups creates the attempts' control groups; the zero value where this
 	// process has no permission.
 	cgroups process.Cgroups
@@ -212,7 +217,7 @@ func Run(ctx context.Context, options Options) error {
 	options.Log = own.Tee(options.Log)
 	r := &runner{Options: options, log: options.Log, logCollector: own, secrets: secrets,
 		spool: spool.Spool{Root: options.Dir}, attempts: map[string]*attempt{}, changed: make(chan struct{}, 1),
-		stuck: make(chan error, 1)}
+		jobEnded: make(chan struct{}, 1), stuck: make(chan error, 1)}
 	r.connection = &apiclient.ConnectionLog{Log: r.log, URL: r.URL}
 	if r.children.known, err = process.Children(); err != nil {
 		return err
@@ -323,6 +328,9 @@ func (r *runner) work(ctx context.Context) error {
 		loops.Go(func() { r.stackLoop(taking, report) })
 	}
 	endJournal := r.startLogShipping()
+	if r.SpareProcess {
+		loops.Go(func() { r.spareLoop(taking) })
+	}
 	if r.Reaper {
 		loops.Go(func() { r.reapLoop(after) })
 	}
@@ -383,6 +391,10 @@ func (r *runner) removeAttempt(a *attempt) {
 	delete(r.attempts, a.name())
 	r.mutex.Unlock()
 	r.wake()
+	select {
+	case r.jobEnded <- struct{}{}:
+	default:
+	}
 }
 
 func (r *runner) listAttempts() []*attempt {

@@ -167,12 +167,13 @@ func (a Attempt) Result() (result api.JobResult, found bool, err error) {
 	return result, found, err
 }
 
-// SaveFinal stores the result to deliver.
-func (a Attempt) SaveFinal(result api.JobResult) error { return a.save(finalFile, result) }
+// SaveFinal stores the result to deliver. It need not survive a crash of the machine: after one, the job is
+// concluded again, from files that do.
+func (a Attempt) SaveFinal(result api.JobResult) error { return a.saveUnsynced(finalFile, result) }
 
 // Final reads the result to deliver. It returns false until the job is concluded.
 func (a Attempt) Final() (result api.JobResult, found bool, err error) {
-	found, err = a.load(finalFile, &result)
+	found, err = a.loadUnsynced(finalFile, &result)
 	return result, found, err
 }
 
@@ -238,11 +239,30 @@ func (a Attempt) save(name string, content any) error {
 	return WriteFile(a.path(name), encoded)
 }
 
+// saveUnsynced is save without waiting for the disk. Only one process may write the same file.
+func (a Attempt) saveUnsynced(name string, content any) error {
+	encoded, err := json.Marshal(content)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", a.path(name), err)
+	}
+	return replaceFile(a.path(name), encoded)
+}
+
 // maxFile bounds the files that are read back, in bytes. The largest is a result with a report.
 const maxFile = 64 << 20
 
 func (a Attempt) load(name string, into any) (bool, error) {
 	return loadJSON(a.path(name), maxFile, into)
+}
+
+// loadUnsynced is load for a file of saveUnsynced. One that is empty or no JSON is what a crash of the machine left of
+// it, so it counts as missing.
+func (a Attempt) loadUnsynced(name string, into any) (bool, error) {
+	found, err := a.load(name, into)
+	if broken := (*json.SyntaxError)(nil); errors.As(err, &broken) {
+		return false, nil
+	}
+	return found, err
 }
 
 func loadJSON(file string, limit int64, into any) (bool, error) {

@@ -1,10 +1,5 @@
 package spool
 
-import (
-	"encoding/json"
-	"fmt"
-)
-
 // Process identifies the operating system process of a job. The process id alone does not,
 // because it is reused.
 type Process struct {
@@ -20,13 +15,14 @@ type Process struct {
 	Cgroup string `json:"cgroup,omitempty"`
 }
 
-// SaveProcess stores the process. The job process calls it before it does anything else.
-func (a Attempt) SaveProcess(process Process) error { return a.save(processFile, process) }
+// SaveProcess stores the process. The job process calls it before it does anything else. It need not survive a crash of
+// the machine, which the process does not survive either.
+func (a Attempt) SaveProcess(process Process) error { return a.saveUnsynced(processFile, process) }
 
 // Process reads the process. It returns false when the job process did not get
 // as far as SaveProcess.
 func (a Attempt) Process() (process Process, found bool, err error) {
-	found, err = a.load(processFile, &process)
+	found, err = a.loadUnsynced(processFile, &process)
 	return process, found, err
 }
 
@@ -39,16 +35,12 @@ type Member struct {
 // SaveMembers replaces the list of the job process's descendants. Only a runnerd that runs
 // after the death of that process reads it, so it need not survive a crash of the machine.
 func (a Attempt) SaveMembers(members []Member) error {
-	encoded, err := json.Marshal(members)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", a.path(membersFile), err)
-	}
-	return replaceFile(a.path(membersFile), encoded)
+	return a.saveUnsynced(membersFile, members)
 }
 
 // Members reads the list of SaveMembers.
 func (a Attempt) Members() (members []Member, err error) {
-	_, err = a.load(membersFile, &members)
+	_, err = a.loadUnsynced(membersFile, &members)
 	return members, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -144,8 +145,13 @@ func (s *soak) jobsOf(runner *fleet.Runner) ([]fault.Process, error) {
 	return found, nil
 }
 
+// isJob reports whether a process runs a job: it works in the spool directory of an attempt, unlike one that waits.
 func isJob(p fault.Process) bool {
-	return len(p.Args) > 1 && strings.HasSuffix(p.Args[0], "runnerd") && p.Args[1] == "job"
+	if len(p.Args) < 2 || !strings.HasSuffix(p.Args[0], "runnerd") || p.Args[1] != "job" {
+		return false
+	}
+	dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.PID))
+	return err == nil && filepath.Base(filepath.Dir(dir)) == "spool"
 }
 
 func (s *soak) killJob(ctx context.Context, r *rand.Rand) (string, error) {
