@@ -35,7 +35,7 @@ import (
 // in this process that uses the calls of the runner API. Its Terraform is simulated:
 // state is a map, and a plan compares.
 type world struct {
-	*testing.T
+	testing.TB
 	dsn      string
 	store    *store.Store
 	org      string
@@ -58,14 +58,22 @@ type world struct {
 	done     []string                  // jobs in the order in which they succeeded: "apply web"
 	versions int
 	strict   bool // unapproved scripts wait for the test's own answer
+
+	moreOutputs int // of each other component
 }
 
 // newWorld has the app hello: a sandbox; network; web, which reads two outputs of network,
 // one of them sensitive, and two inputs; metrics, which is independent; an action after web.
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	return newWorldOf(t, hello(), "sandbox", "network", "web", "metrics")
+}
+
+// newWorldOf is newWorld for another app.
+func newWorldOf(t testing.TB, app appconfig.App, components ...string) *world {
 	t.Helper()
 	w := &world{
-		T: t, dsn: storetest.DSN(t), appID: id.New("app"), install: id.New("ins"), app: hello(),
+		TB: t, dsn: storetest.DSN(t), appID: id.New("app"), install: id.New("ins"), app: app,
 		state: map[string]string{}, plans: map[string]string{}, break_: map[string]api.JobResultStatus{},
 	}
 	var err error
@@ -77,7 +85,7 @@ func newWorld(t *testing.T) *world {
 	w.org = org.ID
 	w.exec("select set_config('nuon.org', $1, false)", w.org)
 	w.exec("insert into apps (org_id, id, name) values ($1, $2, 'hello')", w.org, w.appID)
-	for _, c := range []string{"sandbox", "network", "web", "metrics"} {
+	for _, c := range components {
 		w.addComponent(c)
 	}
 	w.version()
@@ -538,7 +546,12 @@ func (w *world) outputs(component string) []api.Output {
 	case "web":
 		return []api.Output{{Name: "url", Value: json.RawMessage(`"http://web"`), Hash: "hmac:03"}}
 	}
-	return []api.Output{}
+	all := []api.Output{}
+	for i := range w.moreOutputs {
+		all = append(all, api.Output{Name: fmt.Sprint("out", i), Value: json.RawMessage(`"value of ` + component + `"`),
+			Hash: "hmac:" + component})
+	}
+	return all
 }
 
 // answer is alice's answer to the pending plan of a component.

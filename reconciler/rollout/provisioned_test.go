@@ -18,7 +18,7 @@ var provisioned struct {
 
 // newProvisionedWorld is newWorld followed by provision: a copy of everything, on the
 // test's own database.
-func newProvisionedWorld(t *testing.T) *world {
+func newProvisionedWorld(t testing.TB) *world {
 	t.Helper()
 	provisioned.Lock()
 	defer provisioned.Unlock()
@@ -30,7 +30,7 @@ func newProvisionedWorld(t *testing.T) *world {
 		provisioned.rows, provisioned.world = storetest.TakeSnapshot(t, w.dsn), w
 	}
 	w := *provisioned.world
-	w.T, w.dsn, w.app = t, provisioned.rows.DSN(t), hello()
+	w.TB, w.dsn, w.app = t, provisioned.rows.DSN(t), hello()
 	w.state, w.plans, w.break_ = maps.Clone(w.state), maps.Clone(w.plans), maps.Clone(w.break_)
 	w.open()
 	w.exec("select set_config('nuon.org', $1, false)", w.org)
