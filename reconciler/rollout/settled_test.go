@@ -20,8 +20,8 @@ func TestASettledInstallIsOnlyRead(t *testing.T) {
 	}
 }
 
-// TestAChangedInstallIsNotSettled: whatever changes of what an install is reconciled from has its effect, although the
-// install had nothing to do before.
+// TestAChangedInstallIsNotSettled: each change of the rows that an install is reconciled from has its effect, although
+// the install had nothing to do before.
 func TestAChangedInstallIsNotSettled(t *testing.T) {
 	t.Parallel()
 	const behind = "select count(*)::text from workflows where status = 'running'"
@@ -47,7 +47,8 @@ func TestAChangedInstallIsNotSettled(t *testing.T) {
 			w.exec("update installs set desired_presence = 'absent'")
 		}, behind, "1"},
 		"the key of the runner": {func(w *world) { w.exec("update runners set recipient = ''") },
-			"select (waits_for like 'the runner has not registered yet%')::text from install_components where name = 'web'", "true"},
+			"select (waits_for like 'the runner has not registered yet%')::text from install_components where name = 'web'",
+			"true"},
 		"a stored result": {func(w *world) {
 			w.exec("update install_components set behind = true where name = 'web'")
 		}, "select behind::text from install_components where name = 'web'", "false"},

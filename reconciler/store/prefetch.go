@@ -150,7 +150,7 @@ func (r *rawRows) addTo(digest hash.Hash) {
 	}
 }
 
-// Close does nothing.
+// Close does nothing: the rows are in memory.
 func (r *rawRows) Close() {}
 
 // Err returns the error of the last Scan.

@@ -21,7 +21,8 @@ func TestPrefetch(t *testing.T) {
 	}
 	work(func(ctx context.Context, tx *store.Tx) error {
 		for _, name := range []string{"one", "two"} {
-			if _, err := tx.AddApp(ctx, store.AddAppParams{OrgID: org.ID, ID: "app-" + name, Name: name, Directory: "."}); err != nil {
+			app := store.AddAppParams{OrgID: org.ID, ID: "app-" + name, Name: name, Directory: "."}
+			if _, err := tx.AddApp(ctx, app); err != nil {
 				return err
 			}
 			if _, err := store.Raw(tx).Exec(ctx, `insert into components (org_id, id, app_id, name, kind) values

@@ -114,7 +114,8 @@ func receive(number int) (message []byte, files []int, err error) {
 	if !is {
 		return nil, nil, fmt.Errorf("wait for an attempt: %s is not a socket of this machine", VarSpare)
 	}
-	part, rights := make([]byte, maxAssignment), make([]byte, syscall.CmsgSpace(assignedFiles*4)) //nolint:mnd // bytes of a number
+	const fileNumber = 4 // bytes of the number of a file
+	part, rights := make([]byte, maxAssignment), make([]byte, syscall.CmsgSpace(assignedFiles*fileNumber))
 	for {
 		n, control, _, _, err := socketConn.ReadMsgUnix(part, rights)
 		if errors.Is(err, io.EOF) || err == nil && n == 0 {

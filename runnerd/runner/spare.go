@@ -25,7 +25,7 @@ type spare struct {
 	ended   <-chan struct{}
 }
 
-// assign gives an attempt to the waiting process. It returns a channel that is closed when the process has ended, or
+// assign passes an attempt to the waiting process. It returns a channel that is closed when the process has ended, or
 // nil if no process has the attempt.
 func (s *spare) assign(a job.Assignment) <-chan struct{} {
 	s.mutex.Lock()
