@@ -126,7 +126,7 @@ func requestOf(o Options) session.Request {
 	request := session.Request{Role: spec.Role.Name, Session: spec.Job, Tags: map[string]string{
 		"install": policy.InstallOf(spec), "component": policy.ComponentOf(spec), "operation": spec.Role.Operation}}
 	request.ReadOnly = spec.Kind == api.JobSpecKindHealth || spec.Kind == api.JobSpecKindLogs ||
-		spec.Kind == api.JobSpecKindDebugCommand ||
+		spec.Kind == api.JobSpecKindDebugCommand || spec.Kind == api.JobSpecKindShell ||
 		spec.Kind == api.JobSpecKindPlan && o.Policy.Roles.ReadOnlyPlans
 	return request
 }

@@ -33,6 +33,8 @@ func bodies(of *tenant) map[string]any {
 		},
 		"createDebugCommand": map[string]any{"command": []string{"stolen"}, "reason": "stolen"},
 		"createLogRequest":   map[string]any{"component": of.mark + "-web", "reason": "stolen"},
+		"createShell":        map[string]any{"component": of.mark + "-web", "reason": "stolen", "columns": 80, "rows": 24},
+		"sendShellInput":     map[string]any{"number": 1, "data": "c3RvbGVu"},
 		"createWorkflow":     map[string]any{"kind": "deprovision"},
 		"cancelWorkflow":     map[string]any{"reason": "stolen"},
 		"setWorkflowRule":    map[string]any{"reason": "stolen"},

@@ -38,6 +38,7 @@ var needs = map[string]string{
 	"createWorkflow": "operator", "cancelWorkflow": "operator", "revokeWorkflowRule": "operator",
 	"restoreState": "operator", "dismissState": "operator", "freeStateLock": "operator",
 
+	"createShell": "approver", "sendShellInput": "approver", "getShell": "operator",
 	"createDebugCommand": "approver", "respondApproval": "approver", "setWorkflowRule": "approver",
 
 	"deleteApp": "admin", "deleteRunner": "admin", "deleteCredential": "admin", "deleteWebhook": "admin",

@@ -151,7 +151,7 @@ func (s served) everything(t *testing.T) string {
 	t.Helper()
 	var all []string
 	for _, table := range []string{
-		"jobs", "attempts", "states", "state_locks", "log_chunks", "runner_logs", "registrations",
+		"jobs", "attempts", "states", "state_locks", "log_chunks", "shells", "shell_chunks", "runner_logs", "registrations",
 	} {
 		all = append(all, s.Text(t, "select coalesce(string_agg(x::text, '\n' order by x::text), '') from "+table+" x"))
 	}
