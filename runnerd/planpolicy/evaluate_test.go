@@ -108,7 +108,14 @@ pass contains concat("", reverse_chars) if {
 	results := Evaluate(t.Context(), []api.PolicySpec{policy("objects", `
 deny contains json.marshal(input.review.object)`)}, Input{Objects: []map[string]any{object}, Redact: redactor()})
 	everything += results[0].Headline()
-	for _, secret := range []string{"hunter2", "planned-token", "planned-password", "before-password", "after-password",
+	nested := map[string]any{"apiVersion": "work.example/v1", "kind": "ManifestWork", "metadata": map[string]any{
+		"annotations": map[string]any{lastApplied: `{"stringData":{"user":"repeated"}}`}}, "manifests": []any{
+		map[string]any{"kind": "Secret", "data": map[string]any{"password": "bmVzdGVk"}, "stringData": "unusual"}}}
+	results = Evaluate(t.Context(), []api.PolicySpec{policy("objects", `
+deny contains json.marshal(input.review.object)`)}, Input{Objects: []map[string]any{nested}, Redact: redactor()})
+	everything += results[0].Headline() + strings.Join(results[0].Details(), "\n")
+	for _, secret := range []string{"bmVzdGVk", "unusual", "repeated", "hunter2", "planned-token",
+		"planned-password", "before-password", "after-password",
 		"known-secret", "YWJj", `"abc"`, "aGludGVy", "2retnuh", "drowssap-"} {
 		if strings.Contains(everything, secret) {
 			t.Errorf("a policy saw %s:\n%s", secret, everything)

@@ -43,31 +43,20 @@ func (p Input) plan() (ast.Value, error) {
 
 // object returns the input of a Kubernetes object in the form of an admission review.
 func (p Input) object(object map[string]any) (document, error) {
-	copied := map[string]any{}
-	for key, value := range object {
-		copied[key] = value
-	}
-	version, _ := copied["apiVersion"].(string)
-	kind, _ := copied["kind"].(string)
-	if kind == "Secret" {
-		for _, part := range []string{"data", "stringData"} {
-			if values, ok := copied[part].(map[string]any); ok {
-				copied[part] = maskAll(values)
-			}
-		}
-	}
+	version, _ := object["apiVersion"].(string)
+	kind, _ := object["kind"].(string)
 	group, v, grouped := strings.Cut(version, "/")
 	if !grouped {
 		group, v = "", version
 	}
-	metadata, _ := copied["metadata"].(map[string]any)
+	metadata, _ := object["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
 	namespace, _ := metadata["namespace"].(string)
 	value, err := p.value(map[string]any{"review": map[string]any{
 		"kind":      map[string]any{"group": group, "version": v, "kind": kind},
 		"name":      name,
 		"namespace": namespace,
-		"object":    copied,
+		"object":    object,
 	}})
 	if err != nil {
 		return document{}, fmt.Errorf("%s %s: %w", kind, name, err)
@@ -77,7 +66,11 @@ func (p Input) object(object map[string]any) (document, error) {
 
 func (p Input) value(v map[string]any) (ast.Value, error) { return ast.InterfaceToValue(p.redact(v)) }
 
-// redact returns a copy in which known secrets are replaced in all texts and keys.
+// lastApplied is the annotation in which kubectl repeats a whole object as a text, that of a Secret with its values.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// redact returns a copy in which known secrets are replaced in all texts and keys, and the values of Secrets at any
+// depth: other objects and Terraform resources contain Secrets, too.
 func (p Input) redact(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -95,6 +88,12 @@ func (p Input) redact(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, value := range v {
+			switch {
+			case v["kind"] == "Secret" && (key == "data" || key == "stringData"):
+				value = maskValuesOf(value)
+			case key == lastApplied:
+				value = masked
+			}
 			out[p.Redact(key)] = p.redact(value)
 		}
 		return out
@@ -200,8 +199,16 @@ func mask(value, marks any) any {
 	return value
 }
 
-func maskAll(values map[string]any) map[string]any {
-	out := map[string]any{}
+// maskValuesOf masks the values of an object and leaves its keys. It masks anything else but null as a whole.
+func maskValuesOf(v any) any {
+	values, ok := v.(map[string]any)
+	switch {
+	case v == nil:
+		return nil
+	case !ok:
+		return masked
+	}
+	out := make(map[string]any, len(values))
 	for key := range values {
 		out[key] = masked
 	}
