@@ -55,7 +55,7 @@ any status.`,
 	}
 	c.Flags().StringVar(&install, "install", "", "only this install; same as the argument INSTALL")
 	c.Flags().StringVar(&whose, "assignee", "", assigneeUsage)
-	complete.FlagWords(c, "assignee", review.Me, nobody)
+	complete.FlagWords(c, "assignee", review.Me, review.Nobody)
 	c.Flags().BoolVar(&rules, "rules", false, "also print the rules behind each plan, with their text and source")
 	c.Flags().BoolVar(&print, "print", false, "print the plans instead of opening the screen")
 	c.Flags().BoolVar(&each, "each", false, "print every plan, including those that are alike")
@@ -338,7 +338,7 @@ func showOne(w io.Writer, c *console.Console, alike []api.Approval, o printOptio
 	if scripts := review.Scripts(a); scripts != "" {
 		fmt.Fprintln(w, c.Wrap("approves "+console.Line(scripts)+" for "+review.Place(alike), 0))
 	}
-	if who := assignee(alike); who != "" {
+	if who := review.Assignee(alike); who != "" {
 		fmt.Fprintln(w, "assigned to "+console.Line(who))
 	}
 	if a.Because != "" {

@@ -16,9 +16,6 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// nobody is the value of --assignee for approvals without an assignee.
-const nobody = "none"
-
 const assigneeUsage = "only those assigned to this approver: a NAME, me, or none for those that nobody has"
 
 // newAssign returns the command `nuon approvals assign`.
@@ -37,11 +34,11 @@ the meantime is not taken from them if --instead-of names whom you expect.`,
 		ValidArgsFunction: complete.Rest(e, complete.Approvals),
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, args []string) error {
 			assignment := api.Assignment{Assignee: to}
-			if to == nobody {
+			if to == review.Nobody {
 				assignment.Assignee = ""
 			}
 			if instead != "" {
-				if instead == nobody {
+				if instead == review.Nobody {
 					instead = ""
 				}
 				assignment.Expected = &instead
@@ -51,7 +48,7 @@ the meantime is not taken from them if --instead-of names whom you expect.`,
 	}
 	c.Flags().StringVar(&to, "to", review.Me, "NAME of an approver, me, or none for nobody")
 	c.Flags().StringVar(&instead, "instead-of", "", "fail unless this approver (or none) has it now")
-	complete.FlagWords(c, "to", review.Me, nobody)
+	complete.FlagWords(c, "to", review.Me, review.Nobody)
 	return c
 }
 
@@ -88,23 +85,4 @@ func assign(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, args [
 		return nil
 	})
 	return errors.Join(append(errs, printed)...)
-}
-
-// assignee names who has plans that share a row.
-func assignee(alike []api.Approval) string {
-	names := map[string]bool{}
-	for _, a := range alike {
-		if a.Assignee != "" {
-			names[a.Assignee] = true
-		}
-	}
-	for name := range names {
-		if len(names) == 1 {
-			return name
-		}
-	}
-	if len(names) > 1 {
-		return fmt.Sprintf("%d people", len(names))
-	}
-	return ""
 }

@@ -67,7 +67,7 @@ each. In a pipe, and with -o json, yaml or name, every plan has a row.`,
 	c.Flags().StringVar(&p.Install, "install", "", "only this install")
 	c.Flags().StringVar(&p.Group, "group", "", "only plans of this group (group in -o json)")
 	c.Flags().StringVar(&p.Assignee, "assignee", "", assigneeUsage)
-	complete.FlagWords(c, "assignee", review.Me, nobody)
+	complete.FlagWords(c, "assignee", review.Me, review.Nobody)
 	c.Flags().StringVar(&status, "status", "",
 		"only these statuses: "+strings.Join(api.ApprovalStatuses, ", ")+" (default: waiting)")
 	complete.Flag(e, c, "install", complete.Installs)
@@ -107,5 +107,5 @@ func cells(alike []api.Approval) []string {
 		changes = scripts
 	}
 	return []string{a.ID, review.Verb(a) + " " + review.Subject(a), a.App, at, cmp.Or(changes, "-"),
-		string(a.Status), cmp.Or(assignee(alike), "-"), why}
+		string(a.Status), cmp.Or(review.Assignee(alike), "-"), why}
 }

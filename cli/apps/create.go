@@ -19,7 +19,6 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/form"
 	"github.com/nuon-toolkit/nuon/cli/worktree"
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 func newCreate(e *cmdenv.Env) *cobra.Command {
@@ -154,11 +153,11 @@ func newFields(c *cobra.Command, args []string, credentials []complete.Name) ([]
 	var fields []form.Field
 	if len(args) == 0 {
 		name := strings.ToLower(filepath.Base(here))
-		if !validName.MatchString(name) {
+		if form.NameProblem(name) != "" {
 			name = ""
 		}
-		fields = append(fields, form.Field{Name: fieldName, Title: "Name", Value: name, Required: true, Check: invalidName,
-			Description: "Lower-case letters, digits, - and _."})
+		fields = append(fields, form.Field{Name: fieldName, Title: "Name", Value: name, Required: true,
+			Check: form.NameProblem, Description: "Lower-case letters, digits, - and _."})
 	}
 	open := []form.Field{
 		{Name: "repo", Title: "Repository", Value: repo,
@@ -177,14 +176,4 @@ func newFields(c *cobra.Command, args []string, credentials []complete.Name) ([]
 		}
 	}
 	return fields, nil
-}
-
-// validName matches valid names of apps; the control plane has the same rule.
-var validName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,62}$`)
-
-func invalidName(name string) string {
-	if validName.MatchString(name) {
-		return ""
-	}
-	return "is not a valid name: use at most 63 lower-case letters, digits, - and _, starting with a letter or digit"
 }

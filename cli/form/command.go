@@ -2,6 +2,7 @@ package form
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -36,11 +37,7 @@ func CommandLine(c *cobra.Command, args []string) string {
 			}
 		}
 	})
-	line := words[0]
-	for _, w := range words[1:] {
-		line += " " + w
-	}
-	return line
+	return strings.Join(words, " ")
 }
 
 // ShowCommand prints the command line that does the same as the answers of a person.

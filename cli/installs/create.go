@@ -20,7 +20,6 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/runners"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
-	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // createOptions is the state of one run of `nuon installs create`.
@@ -180,7 +179,7 @@ func (o *createOptions) ask(ctx context.Context, client *apiclient.Client, e ent
 			Title:       "Name",
 			Description: "Lower-case letters, digits, - and _.",
 			Required:    true,
-			Check:       invalidNameText,
+			Check:       form.NameProblem,
 		}}}
 		pages = append([]form.Page{first}, pages...)
 	}
@@ -220,16 +219,6 @@ func (o *createOptions) showCommand(a form.Answers) error {
 
 // nameField is the name of the form's field for the install's name. No input can have this name.
 const nameField = "install name"
-
-// validName matches valid install names; the control plane has the same rule.
-var validName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,62}$`)
-
-func invalidNameText(name string) string {
-	if validName.MatchString(name) {
-		return ""
-	}
-	return "is not a valid name: use at most 63 lower-case letters, digits, - and _, starting with a letter or digit"
-}
 
 // end prints the new install, after waiting for it with --wait.
 func (o *createOptions) end(ctx context.Context, client *apiclient.Client, made api.CreatedInstall) error {

@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -32,8 +33,11 @@ func (d *requester) assign(id string, to api.Assignment) tea.Cmd {
 	})
 }
 
-// Me is the assignee that stands for the caller.
-const Me = "me"
+// The words that stand for an assignee: the caller, and nobody.
+const (
+	Me     = "me"
+	Nobody = "none"
+)
 
 // assign assigns the selected plans to the user or, with an empty name, to nobody.
 func (m *model) assign(to string) tea.Cmd {
@@ -74,7 +78,8 @@ func (m *model) assigned(a assigned) {
 	p.left--
 	if a.err != nil {
 		p.err = a.err
-	} else if p.done++; true {
+	} else {
+		p.done++
 		if i := m.queue.find(a.id); i != nil {
 			i.approval.Assignee, i.approval.AssignedBy, i.approval.Yours =
 				a.approval.Assignee, a.approval.AssignedBy, a.approval.Yours
@@ -101,7 +106,7 @@ func (m *model) assigned(a assigned) {
 const (
 	assigneePrefix = "@"
 	mine           = assigneePrefix + Me
-	nobodys        = assigneePrefix + "none"
+	nobodys        = assigneePrefix + Nobody
 )
 
 // hasAssignee reports whether an approval has the assignee of a word of the filter.
@@ -120,7 +125,7 @@ func HasAssignee(a api.Approval, who string) bool {
 	switch who {
 	case Me:
 		return a.Yours
-	case "none":
+	case Nobody:
 		return a.Assignee == ""
 	}
 	return a.Assignee == who
@@ -143,20 +148,32 @@ func (m *model) nextAssignee() tea.Cmd {
 	return m.setFilter(strings.TrimSpace(strings.Join(words, " ") + " " + next))
 }
 
-// assignee names who has the plans of a row: "@bob", "@2 people", or nothing.
-func (m *model) assignee(at row) string {
-	names := map[string]bool{}
-	who := ""
-	for _, i := range at.alike() {
-		if a := i.approval; a.Assignee != "" {
-			names[a.Assignee] = true
-			if who = assigneePrefix + console.Line(a.Assignee); a.Yours {
-				who = mine
-			}
+// Assignee names who has approvals that share a row: one name, "2 people", or "" for nobody.
+func Assignee(alike []api.Approval) string {
+	var names []string
+	for _, a := range alike {
+		if a.Assignee != "" && !slices.Contains(names, a.Assignee) {
+			names = append(names, a.Assignee)
 		}
 	}
-	if len(names) > 1 {
-		return fmt.Sprintf("%s%d people", assigneePrefix, len(names))
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0]
 	}
-	return who
+	return fmt.Sprintf("%d people", len(names))
+}
+
+// assignee names who has the plans of a row: "@me", "@bob", "@2 people", or nothing.
+func (m *model) assignee(at row) string {
+	alike := approvals(at.alike())
+	switch who := Assignee(alike); {
+	case who == "":
+		return ""
+	case slices.ContainsFunc(alike, func(a api.Approval) bool { return a.Yours && a.Assignee == who }):
+		return mine
+	default:
+		return assigneePrefix + console.Line(who)
+	}
 }

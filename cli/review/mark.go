@@ -16,11 +16,14 @@ import (
 // `nuon approve --all`: it always requires the number of plans to be typed, and leaves out
 // what needs a separate answer.
 
-// marked returns the marked plans that still wait with the content that they had when they were marked.
+// isMarked reports whether a plan is marked, and still waits with the content that it had then.
+func (i *item) isMarked() bool { return i.mark != "" && !i.ended && i.mark == i.approval.ContentDigest }
+
+// marked returns the marked plans.
 func (q *queue) marked() []*item {
 	var out []*item
 	for _, i := range q.items {
-		if i.mark != "" && !i.ended && i.mark == i.approval.ContentDigest {
+		if i.isMarked() {
 			out = append(out, i)
 		}
 	}
@@ -77,7 +80,7 @@ func (m *model) dropMarks() {
 	var left []string
 	for _, i := range m.queue.items {
 		switch {
-		case i.mark == "" || !i.ended && i.mark == i.approval.ContentDigest:
+		case i.mark == "" || i.isMarked():
 			continue
 		case !i.ended:
 			left = append(left, name(i.approval))

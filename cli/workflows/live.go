@@ -44,13 +44,7 @@ func (l *liveTree) node(n *node, first, rest string) {
 	n.name = console.Line(n.name)
 	l.nodes, l.branches = append(l.nodes, n), append(l.branches, first)
 	l.width = max(l.width, lipgloss.Width(first+n.name))
-	for i, u := range n.under {
-		if i == len(n.under)-1 {
-			l.node(u, rest+"└─ ", rest+"   ")
-		} else {
-			l.node(u, rest+"├─ ", rest+"│  ")
-		}
-	}
+	n.children(rest, l.node)
 }
 
 // current returns the step that a node is at: one that failed, runs or waits, in this order, else the first one that

@@ -150,11 +150,16 @@ func (t *tree) node(n *node, first, rest string) {
 	} else {
 		t.steps(n, first, rest, also)
 	}
+	n.children(rest, t.node)
+}
+
+// children calls draw for each child of a node, with the prefixes of its first line and of the lines below that.
+func (n *node) children(rest string, draw func(child *node, first, rest string)) {
 	for i, u := range n.under {
 		if i == len(n.under)-1 {
-			t.node(u, rest+"└─ ", rest+"   ")
+			draw(u, rest+"└─ ", rest+"   ")
 		} else {
-			t.node(u, rest+"├─ ", rest+"│  ")
+			draw(u, rest+"├─ ", rest+"│  ")
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
@@ -98,9 +97,9 @@ func checkAssignee(ctx context.Context, tx *store.Tx, name string, a api.Approva
 		return no("use the name of the token, " + t.Name)
 	case t.RevokedAt != nil:
 		return no("the token is revoked")
-	case t.ExpiresAt != nil && t.ExpiresAt.Before(time.Now()):
+	case t.ExpiresAt != nil && t.ExpiresAt.Before(tx.Now()):
 		return no("the token has expired")
-	case t.Role != approver.String() && t.Role != admin.String():
+	case roleNamed(t.Role) < approver:
 		return no(fmt.Sprintf("the token is %s, and only approvers and admins can answer", t.Role))
 	case found.App != "" && found.App != a.App:
 		return no("the token is only for app " + found.App)
