@@ -42,8 +42,8 @@ var (
 // notYet maps the kinds of parts that nuon does not act on yet, as appconfig warns, to the text of
 // the note about them.
 var notYet = map[string]string{
-	kindPolicy: "policies", kindRunbook: "runbooks", kindInstaller: "the installer page",
-	kindBranch: "branches", kindInstalls: "a repository of installs", kindTriggers: "triggers of branch runs",
+	kindRunbook: "runbooks", kindInstaller: "the installer page", kindBranch: "branches",
+	kindInstalls: "a repository of installs", kindTriggers: "triggers of branch runs",
 }
 
 // notes returns the sentence about all changes together, and notes on what is unknown.

@@ -10,6 +10,7 @@ var operations = []Operation{
 	{ID: "accept", Method: "POST", Path: "/runner/v1/jobs/{job}/attempts/{attempt}/accept"},
 	{ID: "appendLogs", Method: "POST", Path: "/runner/v1/jobs/{job}/attempts/{attempt}/logs"},
 	{ID: "appendRunnerLogs", Method: "POST", Path: "/runner/v1/logs"},
+	{ID: "assignApproval", Method: "PUT", Path: "/v1/approvals/{approval}/assignee"},
 	{ID: "cancelJob", Method: "POST", Path: "/v1/jobs/{job}/cancel"},
 	{ID: "cancelModuleRefresh", Method: "POST", Path: "/v1/apps/{app}/module-refreshes/{refresh}/cancel"},
 	{ID: "cancelWorkflow", Method: "POST", Path: "/v1/workflows/{workflow}/cancel"},

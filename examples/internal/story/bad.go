@@ -191,6 +191,10 @@ func (s *teller) page(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// lastShown limits how much of what a terminal showed is quoted where a story fails, in bytes: one
+// that redraws until the limit shows megabytes.
+const lastShown = 4000
+
 // terminal runs nuon on a terminal that answers no queries, and checks the exit code, the output,
 // and that the terminal is restored: terminal 0 'regexp' nuon …. For exit code 130 it presses
 // Ctrl-C once nuon has shown that text; a command that waits must then print how to continue.
@@ -216,7 +220,7 @@ func (s *teller) terminal(ts *testscript.TestScript, _ bool, args []string) {
 		err = fmt.Errorf("it did not show %q", until)
 	}
 	if err != nil {
-		ts.Fatalf("%s: %v; it showed %q", shellWords(args[2:]), err, shown)
+		ts.Fatalf("%s: %v; it showed at last %q", shellWords(args[2:]), err, shown[max(0, len(shown)-lastShown):])
 	}
 	switch got := command.ProcessState.ExitCode(); {
 	case got != want:
