@@ -8,9 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // allowance begins the comment that allows a test to look at the clock; a reason follows it. It stands on the
@@ -49,6 +53,49 @@ func TestNoTestBoundsWallTime(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// waitsShort matches a command in a story that must succeed and gives up after a time of its own.
+var waitsShort = regexp.MustCompile(`(?m)^(?:\[[^]]*\] )*(?:code 0 )?nuon .* --timeout (\S+)`)
+
+// TestStoriesWaitAsLongAsTests holds that no command of a story that must succeed gives up before a test would.
+func TestStoriesWaitAsLongAsTests(t *testing.T) {
+	short := func(story string) (lines []string) {
+		for _, found := range waitsShort.FindAllStringSubmatch(story, -1) {
+			if limit, err := time.ParseDuration(found[1]); err != nil || limit < testtime.Limit {
+				lines = append(lines, found[0])
+			}
+		}
+		return lines
+	}
+	for line, want := range map[string]int{
+		"code 0 nuon sync --app a --wait --timeout 60s": 1, "nuon sync --timeout 60s": 1, "[x] nuon sync --timeout 1m": 1,
+		"code 0 nuon sync --app a --wait --timeout 8m": 0, "code 1 nuon sync --app a --timeout 20s": 0,
+	} {
+		if got := short("dev start\n" + line + "\n"); len(got) != want {
+			t.Errorf("%s: found %q, want %d", line, got, want)
+		}
+	}
+	var stories int
+	for _, pattern := range []string{"examples/*/story*.txtar", "examples/internal/*/story*.txtar"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stories++
+			for _, line := range short(string(text)) {
+				t.Errorf("%s: %q gives up too soon on a busy machine: take %s", file, line, testtime.Limit)
+			}
+		}
+	}
+	if stories < 10 {
+		t.Errorf("read %d stories", stories)
 	}
 }
 

@@ -193,6 +193,13 @@ func (w *world) addComponent(name string) {
 // build adds a new input of a component with a build of it.
 func (w *world) build(name, status string) {
 	w.Helper()
+	w.addBuild(name, status)
+	w.release()
+}
+
+// addBuild adds a build for a new input of a component, which the next release has.
+func (w *world) addBuild(name, status string) {
+	w.Helper()
 	input, build := id.New("inp"), id.New("bld")
 	w.exec("insert into component_inputs (org_id, id, component_id, digest, recipe, reason) values ($1, $2, $3, $2, "+
 		"'{}', 'r')", w.org, input, "cmp_"+name)
@@ -200,13 +207,16 @@ func (w *world) build(name, status string) {
 		values ($1, $2, $3, $4, (select count(*) + 1 from builds where component_id = $3), $5, 'r', 'c', $6, 'commit 1a2b3c4 changed it', 'no such file')`,
 		w.org, build, "cmp_"+name, input, status, artifactOf(build))
 	w.exec("update components set input_id = $1 where id = $2", input, "cmp_"+name)
-	w.release()
 }
 
 // release creates a release from the app's current builds, as build does after a push.
 func (w *world) release() {
 	w.Helper()
-	must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
+	must(w, w.tryRelease())
+}
+
+func (w *world) tryRelease() error {
+	return w.in(func(ctx context.Context, tx *store.Tx) error {
 		app, err := tx.LockApp(ctx, w.org, w.appID)
 		if err != nil {
 			return err
@@ -215,7 +225,7 @@ func (w *world) release() {
 			[]release.Commit{{Repository: "https://git.example/hello", Ref: "main",
 				Commit: fmt.Sprintf("%040d", time.Now().UnixNano())}})
 		return err
-	}))
+	})
 }
 
 // endBuild ends the newest build of a component.
@@ -234,6 +244,13 @@ func artifactOf(build string) string { return sha256digest.Of([]byte(build)) }
 // version makes w.app the app's current version.
 func (w *world) version() {
 	w.Helper()
+	w.addVersion()
+	w.release()
+}
+
+// addVersion adds a version with the config w.app, which the next release has.
+func (w *world) addVersion() {
+	w.Helper()
 	raw, err := json.Marshal(w.app)
 	must(w, err)
 	w.versions++
@@ -245,7 +262,6 @@ func (w *world) version() {
 		present := slices.ContainsFunc(w.app.Built(), func(c appconfig.Component) bool { return c.Name == name })
 		w.exec("update components set present = $1 where name = $2", present, name)
 	}
-	w.release()
 }
 
 // addInstall adds a registered runner and an install with its sensitive input.

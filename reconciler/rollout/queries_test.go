@@ -65,3 +65,57 @@ func TestAdvanceReadsAnInstallOnce(t *testing.T) {
 		t.Errorf("the install was read %d times", world.reads)
 	}
 }
+
+// TestReconcileSeesOneRelease creates a release with another config and another build of two components before each
+// of the statements of a reconcile in turn: what the install is to have is then all of the one release or all of the
+// other.
+func TestReconcileSeesOneRelease(t *testing.T) {
+	t.Parallel()
+	outcomes := map[string]int{}
+	for at, created := int64(1), true; created; at++ {
+		w := newProvisionedWorld(t)
+		w.look()
+		meter := storetest.NewStatementCounter(t, w.dsn)
+		s, err := store.Open(t.Context(), meter.DSN)
+		must(t, err)
+		r := rollout.New(s, w.ours)
+		must(t, r.Reconcile(t.Context(), w.org, w.install)) // connects, and prepares its statements
+
+		for i, c := range w.app.Components {
+			if c.Name == "network" || c.Name == "metrics" {
+				w.app.Components[i].Terraform.Vars = map[string]string{"pushed": "yes"}
+				w.addBuild(c.Name, "succeeded")
+			}
+		}
+		w.addVersion()
+		desired := func() string {
+			return w.one("select string_agg(name || ' ' || desired_digest, ', ' order by name) from install_components " +
+				"where name in ('metrics', 'network')")
+		}
+		before, first := desired(), meter.Statements()
+		created = false
+		var failed error
+		meter.Before(func(n int64) {
+			if n == first+at {
+				created, failed = true, w.tryRelease()
+			}
+		})
+		must(t, r.Reconcile(t.Context(), w.org, w.install))
+		s.Close() // ends the proxy's connections, and with them the calls that set failed
+		got := desired()
+		must(t, failed)
+		w.release()
+		w.look()
+		switch after := desired(); got {
+		case before:
+			outcomes["before"]++
+		case after:
+			outcomes["after"]++
+		default:
+			t.Errorf("a release before statement %d: the install is to have %s, want %s or %s", at, got, before, after)
+		}
+	}
+	if outcomes["before"] < 2 || outcomes["after"] < 2 {
+		t.Errorf("the release was created at %v", outcomes)
+	}
+}

@@ -19,7 +19,13 @@ type StatementCounter struct {
 	DSN string
 
 	statements atomic.Int64
+	before     atomic.Pointer[func(n int64)]
 }
+
+// Before calls f before each statement from now on, with the number that the statement will have.
+// The statement waits until f has returned, so f must use another connection and may not wait for
+// locks that the one through the proxy holds.
+func (m *StatementCounter) Before(f func(n int64)) { m.before.Store(&f) }
 
 // Statements returns the number of statements so far, including begin and commit.
 func (m *StatementCounter) Statements() int64 { return m.statements.Load() }
@@ -75,6 +81,9 @@ func (m *StatementCounter) proxy(client net.Conn, network, address string) {
 		}
 		size := int64(binary.BigEndian.Uint32(head[len(head)-4:])) - 4
 		if len(head) == 5 && (head[0] == 'B' || head[0] == 'Q') {
+			if f := m.before.Load(); f != nil {
+				(*f)(m.statements.Load() + 1)
+			}
 			m.statements.Add(1)
 		}
 		if _, err := server.Write(head); err != nil {
