@@ -186,7 +186,7 @@ func (a *analysis) list(list *parse.ListNode, s *scope) {
 	if list == nil || a.err != nil {
 		return
 	}
-	if a.depth++; a.depth > maxNesting {
+	if a.depth++; a.depth > maxNesting+1 { // the template itself is one level
 		a.reject(list, fmt.Sprintf("if, with and range are nested more than %d levels deep", maxNesting), "")
 		return
 	}

@@ -72,7 +72,7 @@ func fnPluck(args []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []any
+	found := []any{}
 	for _, arg := range args[1:] {
 		object, err := asDict(arg)
 		if err != nil {

@@ -213,12 +213,13 @@ func fnHasKey(args []any) (any, error) {
 	return ok, nil
 }
 
+// asList returns a list, and an empty one for null. It never returns nil, which would be printed as null.
 func asList(v any) ([]any, error) {
-	if list, ok := v.([]any); ok {
+	switch list := v.(type) {
+	case nil:
+		return []any{}, nil
+	case []any:
 		return list, nil
-	}
-	if v == nil {
-		return nil, nil
 	}
 	return nil, errors.New("wants a list, not " + kindOf(v))
 }
@@ -233,7 +234,7 @@ func fnHas(args []any) (any, error) {
 
 // fnKeys returns sorted keys, unlike Sprig's, because the same values must result in the same text.
 func fnKeys(args []any) (any, error) {
-	var keys []any
+	keys := []any{}
 	for _, arg := range args {
 		object, ok := arg.(map[string]any)
 		if !ok {
@@ -276,7 +277,7 @@ func fnLast(args []any) (any, error) {
 }
 
 func fnConcat(args []any) (any, error) {
-	var all []any
+	all := []any{}
 	for _, arg := range args {
 		list, err := asList(arg)
 		if err != nil {
@@ -293,7 +294,7 @@ func fnUniq(args []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var unique []any
+	unique := []any{}
 	seen := map[string]bool{}
 	for _, item := range list {
 		key, err := encode(item, "")

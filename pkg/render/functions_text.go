@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -41,16 +42,22 @@ func encode(v any, indent string) (string, error) {
 	return strings.TrimSuffix(out.String(), "\n"), nil
 }
 
+// asTexts returns the elements of a list as they are printed, without those that are null, like Sprig.
 func asTexts(v any) ([]string, error) {
 	list, err := asList(v)
 	if err != nil {
 		return nil, err
 	}
-	texts := make([]string, len(list))
-	for i, item := range list {
-		if texts[i], err = display(item); err != nil {
+	texts := make([]string, 0, len(list))
+	for _, item := range list {
+		if item == nil {
+			continue
+		}
+		text, err := display(item)
+		if err != nil {
 			return nil, err
 		}
+		texts = append(texts, text)
 	}
 	return texts, nil
 }
@@ -313,7 +320,10 @@ func fnFromJSON(args []any) (any, error) {
 		decoder := json.NewDecoder(strings.NewReader(s[0]))
 		decoder.UseNumber()
 		var v any
-		if err := decoder.Decode(&v); err != nil || decoder.More() {
+		if err := decoder.Decode(&v); err != nil {
+			return nil, errors.New("the text is not JSON")
+		}
+		if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 			return nil, errors.New("the text is not JSON")
 		}
 		return normalize(v, 0)

@@ -71,15 +71,29 @@ func fnToStrings(args []any) (any, error) {
 	return anyList(texts), err
 }
 
-func fnTitle(args []any) (any, error)   { return stringFunc(mapInitials(unicode.ToTitle))(args) }
-func fnUntitle(args []any) (any, error) { return stringFunc(mapInitials(unicode.ToLower))(args) }
+// fnTitle starts a word after every ASCII character that is neither letter, digit nor underscore, and after
+// every space: ab-cd is Ab-Cd. fnUntitle starts one only after a space. Both are like Sprig's.
+func fnTitle(args []any) (any, error) {
+	return stringFunc(mapInitials(unicode.ToTitle, endsTitleWord))(args)
+}
+
+func fnUntitle(args []any) (any, error) {
+	return stringFunc(mapInitials(unicode.ToLower, unicode.IsSpace))(args)
+}
+
+func endsTitleWord(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}
+	return unicode.IsSpace(r)
+}
 
 // mapInitials returns a function that changes the first letter of every word.
-func mapInitials(change func(rune) rune) func(string) string {
+func mapInitials(change func(rune) rune, endsWord func(rune) bool) func(string) string {
 	return func(s string) string {
 		before := ' '
 		return strings.Map(func(r rune) rune {
-			first := unicode.IsSpace(before)
+			first := endsWord(before)
 			before = r
 			if first {
 				return change(r)
@@ -190,25 +204,39 @@ func fnSplitn(args []any) (any, error) {
 }
 
 // separatedWords returns a function that writes the words of a text in lower case with a separator between
-// them. A word ends before a character that is neither letter nor digit, and between a lower case
-// and an upper case letter.
+// them. A word ends before a character that is neither letter nor digit, between a lower case and an
+// upper case letter, and before the last letter of several in upper case: HTTPServer is http_server.
 func separatedWords(separator string) func(args []any) (any, error) {
 	return stringFunc(func(s string) string {
 		var out strings.Builder
-		var before rune
-		for _, r := range s {
-			word := unicode.IsLetter(r) || unicode.IsDigit(r)
-			if word && out.Len() > 0 && (before == 0 || unicode.IsLower(before) && unicode.IsUpper(r)) {
+		runes := []rune(s)
+		for i, r := range runes {
+			if !isWordRune(r) {
+				continue
+			}
+			if out.Len() > 0 && startsWord(runes, i) {
 				out.WriteString(separator)
 			}
-			before = 0
-			if word {
-				out.WriteRune(unicode.ToLower(r))
-				before = r
-			}
+			out.WriteRune(unicode.ToLower(r))
 		}
 		return out.String()
 	})
+}
+
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// startsWord reports whether the letter or digit at i is the first one of a word. It is not called for the
+// first word.
+func startsWord(runes []rune, i int) bool {
+	before, r := runes[i-1], runes[i]
+	switch {
+	case !isWordRune(before):
+		return true
+	case !unicode.IsUpper(r):
+		return false
+	}
+	return unicode.IsLower(before) ||
+		unicode.IsUpper(before) && i+1 < len(runes) && unicode.IsLower(runes[i+1])
 }
 
 func fnSHA1(args []any) (any, error) {

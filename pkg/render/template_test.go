@@ -3,6 +3,7 @@ package render
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -215,7 +216,7 @@ func TestExecuteRefuses(t *testing.T) {
 	net := ".nuon.components.network.outputs"
 	tree := sample()
 	tree.Set(Path{"components", "network", "outputs", "secret"}, "s3cr3t-value")
-	tree.Set(Path{"components", "network", "outputs", "many"}, make([]any, 2000))
+	tree.Set(Path{"components", "network", "outputs", "many"}, slices.Repeat([]any{""}, 2000))
 	tree.Set(Path{"components", "network", "outputs", "big"}, strings.Repeat("x", 700_000))
 	for _, test := range []struct{ text, want string }{
 		{"a\n{{" + net + ".gone}}", "k:2:3: .nuon.components.network.outputs.gone has no value"},
