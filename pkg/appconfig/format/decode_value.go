@@ -220,6 +220,8 @@ func structuredHint(n *syntax.Node, fr *frame) string {
 		return ""
 	case helm:
 		return "put it into a values_file"
+	case t == nil && !isList: // a date or a time
+		return "put it in quotes"
 	}
 	return "put structured values into a file, or write them as JSON in a string"
 }
