@@ -26,8 +26,9 @@ var sprigArguments = map[string]string{
 	"snakecase": "w", "kebabcase": "w", "base": "s", "dir": "s", "ext": "s", "clean": "s",
 
 	"regexMatch": "rs", "regexFind": "rs", "regexReplaceAll": "rss", "regexReplaceAllLiteral": "rss",
-	"regexSplit": "rsn", "regexQuoteMeta": "s", "mustRegexMatch": "rs", "mustRegexFind": "rs", "mustRegexReplaceAll": "rss",
-	"b64enc": "s", "b64dec": "B", "sha1sum": "s", "sha256sum": "s", "sha512sum": "s",
+	"regexSplit": "rsn", "regexQuoteMeta": "s", "mustRegexMatch": "rs", "mustRegexFind": "rs",
+	"mustRegexReplaceAll": "rss",
+	"b64enc":              "s", "b64dec": "B", "sha1sum": "s", "sha256sum": "s", "sha512sum": "s",
 	"toRawJson": "l", "toPrettyJson": "o", "fromJson": "j", "mustToRawJson": "o", "mustToPrettyJson": "l",
 	"mustFromJson": "j",
 
@@ -71,7 +72,8 @@ func TestEveryFunctionIsComparedWithSprig(t *testing.T) {
 
 // sprigArgument draws an argument of a kind.
 func sprigArgument(t *rapid.T, kind byte) any {
-	texts := []string{"", "a", "b", "ab", "a,b", " a b ", "Ab-cd", "foo_bar", "FooBar", "foo.Bar/baz.tgz", "éa ÿ", "A1", "x\ny",
+	texts := []string{"", "a", "b", "ab", "a,b", " a b ", "Ab-cd", "foo_bar", "FooBar", "foo.Bar/baz.tgz", "éa ÿ", "A1",
+		"x\ny",
 		"aaa", "$1", "-", ",", "1"}
 	scalars := []any{"", "a", "b", "a b", int64(0), int64(1), int64(-7), true, false, nil}
 	switch kind {

@@ -37,7 +37,8 @@ func TestNormalize(t *testing.T) {
 		{names{"a"}, []any{"a"}, nil}, {[2]bool{true}, []any{true, false}, nil}, {[]string(nil), []any{}, nil},
 		{map[name]int{"a": 1}, map[string]any{"a": int64(1)}, nil}, {map[int]string{1: "a"}, nil, errNotJSON},
 		{Tree{"a": Tree{"b": 1}}, map[string]any{"a": map[string]any{"b": int64(1)}}, nil},
-		{withMethod{}, nil, errNotJSON}, {[]any{withMethod{}}, nil, errNotJSON}, {map[string]any{"a": withMethod{}}, nil, errNotJSON},
+		{withMethod{}, nil, errNotJSON}, {[]any{withMethod{}}, nil, errNotJSON}, {map[string]any{"a": withMethod{}}, nil,
+			errNotJSON},
 		{func() {}, nil, errNotJSON}, {&test{}, nil, errNotJSON}, {complex(1, 1), nil, errNotJSON},
 	} {
 		got, err := normalize(test.from, 0)
@@ -126,7 +127,7 @@ func TestValuesThatAreNoJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, bad := range map[string]any{
-		"vars.x: .nuon.components.web.outputs.bad: a value is not a JSON value":                 map[string]any{"a": math.NaN()},
+		"vars.x: .nuon.components.web.outputs.bad: a value is not a JSON value":                 []any{math.NaN()},
 		"vars.x: .nuon.components.web.outputs.bad: a value is nested more than 100 levels deep": nested(200),
 	} {
 		tree := Tree{}
@@ -151,26 +152,29 @@ func TestNearestNames(t *testing.T) {
 	for path, v := range map[string]any{
 		"inputs.inputs.greeting": map[string]any{"secretkey": "x"}, "install.name": "acme", "sandbox.outputs.region": "eu",
 		"sandbox.outputs.tags": map[string]any{"secretkey": "x"}, "components.network.outputs.cidr": "c",
-		"components.network.outputs.tags":              map[string]any{"secretkey": "x"},
-		"components.network.status":                    map[string]any{"secretkey": "x"},
-		"install_stack.outputs.account_id":             "1",
-		"actions.workflows.check.outputs.steps.probe.left": "x", "actions.workflows.check.outputs.total": map[string]any{"secretkey": "x"},
-		"actions.workflows.check.status": map[string]any{"secretkey": "x"},
+		"components.network.outputs.tags":                  map[string]any{"secretkey": "x"},
+		"components.network.status":                        map[string]any{"secretkey": "x"},
+		"install_stack.outputs.account_id":                 "1",
+		"actions.workflows.check.outputs.steps.probe.left": "x",
+		"actions.workflows.check.outputs.total":            map[string]any{"secretkey": "x"},
+		"actions.workflows.check.status":                   map[string]any{"secretkey": "x"},
 	} {
 		tree.Set(strings.Split(path, "."), v)
 	}
 	for path, want := range map[string]string{
 		"inputs.inputs.greting": "inputs.inputs.greeting", "input.inputs.greeting": "inputs", "install.nme": "install.name",
 		"sandbox.outputs.regio": "sandbox.outputs.region", "sandbox.output.region": "sandbox.outputs",
-		"components.netwrk.outputs.cidr": "components.network", "components.network.output.cidr": "components.network.outputs",
-		"components.network.outputs.cdir": "components.network.outputs.cidr", "install_stack.outputs.acount_id": "install_stack.outputs.account_id",
-		"actions.workflow.check":                       "actions.workflows",
-		"actions.workflows.chek":                       "actions.workflows.check",
-		"actions.workflows.check.output":               "actions.workflows.check.outputs",
-		"actions.workflows.check.outputs.totl":         "actions.workflows.check.outputs.total",
+		"components.netwrk.outputs.cidr":                  "components.network",
+		"components.network.output.cidr":                  "components.network.outputs",
+		"components.network.outputs.cdir":                 "components.network.outputs.cidr",
+		"install_stack.outputs.acount_id":                 "install_stack.outputs.account_id",
+		"actions.workflow.check":                          "actions.workflows",
+		"actions.workflows.chek":                          "actions.workflows.check",
+		"actions.workflows.check.output":                  "actions.workflows.check.outputs",
+		"actions.workflows.check.outputs.totl":            "actions.workflows.check.outputs.total",
 		"actions.workflows.check.outputs.steps.prob.left": "actions.workflows.check.outputs.steps.probe",
-		"actions.workflows.check.outputs.steps.probe.lef":  "actions.workflows.check.outputs.steps.probe.left",
-		"install.inputs.greting":                       "inputs.inputs.greeting",
+		"actions.workflows.check.outputs.steps.probe.lef": "actions.workflows.check.outputs.steps.probe.left",
+		"install.inputs.greting":                          "inputs.inputs.greeting",
 		// Keys inside of a value.
 		"inputs.inputs.greeting.secretke": "", "sandbox.outputs.tags.secretke": "",
 		"components.network.outputs.tags.secretke": "", "components.network.status.secretke": "",
@@ -209,7 +213,7 @@ func TestTemplateLimits(t *testing.T) {
 	}
 }
 
-// TestOutputLimit checks that a text of exactly the maximum is written, whatever its parts are.
+// TestOutputLimit checks that a text of exactly the maximum is written, regardless of its parts.
 func TestOutputLimit(t *testing.T) {
 	for text, fits := range map[string]bool{
 		"{{.nuon.a}}": true, "{{.nuon.a}}y": false, "{{.nuon.b}}y": true, "y{{.nuon.b}}": true, "y{{.nuon.b}}y": false,
@@ -219,7 +223,8 @@ func TestOutputLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := tmpl.Execute(Tree{"a": strings.Repeat("x", MaxOutput), "b": strings.Repeat("x", MaxOutput-1)})
-		if fits != (err == nil) || fits && len(got) != MaxOutput || !fits && !strings.Contains(err.Error(), "k: its output is larger") {
+		if fits != (err == nil) || fits && len(got) != MaxOutput || !fits && !strings.Contains(err.Error(),
+			"k: its output is larger") {
 			t.Errorf("%s: %d bytes, %v", text, len(got), err)
 		}
 	}
@@ -259,8 +264,9 @@ func TestMissingFunctions(t *testing.T) {
 		"include \"x\" .": "put it into a template of the chart", "tpl .nuon.a .": "put it into a template of the chart",
 		"required \"x\" .nuon.a": "put it into a template of the chart",
 		"untilStep 0 3 1":        "range over a list or an object instead", "seq 3": "range over a list or an object instead",
-		"set .nuon.a \"k\" 1": "make a new object with merge, dict or omit", "unset .nuon.a \"k\"": "a template changes no value",
-		"tojson .nuon.a": "write toJson", "UPPER .nuon.a": "write upper", "joim \",\" .nuon.a": "write join",
+		"set .nuon.a \"k\" 1": "make a new object with merge, dict or omit",
+		"unset .nuon.a \"k\"": "a template changes no value",
+		"tojson .nuon.a":      "write toJson", "UPPER .nuon.a": "write upper", "joim \",\" .nuon.a": "write join",
 		"somethingElse .nuon.a": "allowed are add, add1, all,",
 	} {
 		_, err := Parse("k", "{{.nuon.a}}\n {{ "+call+" }}")

@@ -68,7 +68,8 @@ func TestReadLimits(t *testing.T) {
 			"m/a.tf.json:2: brackets are nested more than 200 deep; make it simpler"},
 		"brackets beside each other in JSON": {files("m/a.tf.json", `{"locals":{"a":[`+strings.Repeat("[],", 2*maxNesting)+
 			"[]]}}"), "m", ""},
-		"brackets beside each other": {files("m/a.tf", "locals {\n  a = ["+strings.Repeat("[], ", 2*maxNesting)+"]\n}\n"), "m", ""},
+		"brackets beside each other": {files("m/a.tf", "locals {\n  a = ["+strings.Repeat("[], ", 2*maxNesting)+"]\n}\n"),
+			"m", ""},
 		"operators in several strings": {files("m/a.tf.json", `{"locals":{"a":["${`+strings.Repeat("1+", maxOperators/2)+
 			`1}","${`+strings.Repeat("1+", maxOperators/2)+`1}", "${1+1}"]}}`), "m",
 			"m/a.tf.json:1: more than 50000 operators are in this file; split it"},
@@ -90,7 +91,8 @@ func TestParseErrors(t *testing.T) {
 		"of the configuration": {"a.tf", "resource \"x\" {}\nvariable {}\n",
 			"m/a.tf:1: Missing name for resource: All resource blocks must have 2 labels (type, name) (and 1 more)"},
 		"a variable twice in JSON": {"a.tf.json", `{"variable": {"a": {}}, "variable": 1}`, "m/a.tf.json:1: "},
-		"JSON that ends":           {"a.tf.json", "{\"a\":\n{", "m/a.tf.json:2: Missing value: The JSON data ends prematurely"},
+		"JSON that ends": {"a.tf.json", "{\"a\":\n{",
+			"m/a.tf.json:2: Missing value: The JSON data ends prematurely"},
 		"JSON with more behind":    {"a.tf.json", "{}\n{}", "m/a.tf.json:2: Extraneous data after value"},
 		"JSON with a comment":      {"a.tf.json", "{\n// x\n}", "m/a.tf.json:2: this is not JSON: invalid character '/'"},
 		"a source that is no text": {"a.tf", "module \"x\" {\n  source = [\"./y\"]\n}\n", ""},
@@ -196,7 +198,8 @@ func TestOrder(t *testing.T) {
 	for _, p := range module.Providers {
 		providers = append(providers, fmt.Sprintf("%s/%s %s %s", p.Dir, p.Name, p.Source, strings.Join(p.Constraints, "|")))
 	}
-	if diff := cmp.Diff([]string{"b/main.tf:1 x=/srv/shared", "m/a.tf:1 y=git::https://example.com/y", "m/b.tf:1 z=acme/z/aws",
+	if diff := cmp.Diff([]string{"b/main.tf:1 x=/srv/shared", "m/a.tf:1 y=git::https://example.com/y",
+		"m/b.tf:1 z=acme/z/aws",
 		"m/b.tf:4 a=acme/a/aws"}, calls); diff != "" {
 		t.Error(diff)
 	}
@@ -251,7 +254,8 @@ func TestMoreLinks(t *testing.T) {
 			wrong: "read module common: the symbolic link common/far leads out of the repository, to \"../../other\"; " +
 				"put the file itself there"},
 		"with a backslash": {links: map[string]string{"m/x": `..\common`},
-			wrong: "read module m: the symbolic link m/x leads out of the repository, to \"..\\\\common\"; put the file itself there"},
+			wrong: "read module m: the symbolic link m/x leads out of the repository, to \"..\\\\common\"; " +
+				"put the file itself there"},
 		"configuration that dangles": {links: map[string]string{"m/b.tf": "../common/none.tf"},
 			wrong: "read common/none.tf: "},
 		"configuration that is a directory": {links: map[string]string{"m/b.tf": "../common"},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -221,9 +220,9 @@ func (r *reader) readScalar(n *yaml.Node, into reflect.Value, f field) {
 		}
 		into.SetBool(yes)
 	case reflect.Int:
-		number, err := strconv.Atoi(n.Value)
-		if tag != "!!int" || err != nil {
-			r.reportShape(n, f.name, "a number")
+		var number int
+		if tag != "!!int" || n.Decode(&number) != nil {
+			r.reportShape(n, f.name, describeKind(reflect.Int))
 			return
 		}
 		into.SetInt(int64(number))
@@ -246,7 +245,7 @@ func describeKind(kind reflect.Kind) string {
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Int:
-		return "a number"
+		return "a whole number"
 	}
 	return "a text"
 }
@@ -268,7 +267,9 @@ func kindOf(n *yaml.Node) string {
 		return "empty"
 	case "!!bool":
 		return "true or false"
-	case "!!int", "!!float":
+	case "!!int":
+		return "a whole number"
+	case "!!float":
 		return "a number"
 	}
 	return "a text"
