@@ -29,6 +29,11 @@ const (
 	certsName      = "certs" // the API server's self-signed certificate, which is its own authority
 	logsName       = "logs"  // of the containers that ran as processes
 	homesName      = "homes"
+	// of real containers
+	imagesName = "images"
+	podsName   = "pods"
+	// of claims
+	volumesName = "volumes"
 )
 
 // directory is where a cluster stores its state. It is the working directory of the process, so
@@ -48,7 +53,7 @@ func openDirectory(root string, port int) (*directory, error) {
 		return nil, fmt.Errorf("find %s: %w", root, err)
 	}
 	d := &directory{root: root}
-	for _, dir := range []string{"", logsName, homesName} {
+	for _, dir := range []string{"", logsName, homesName, imagesName, podsName, volumesName} {
 		if err := os.MkdirAll(d.path(dir), 0o700); err != nil {
 			return nil, fmt.Errorf("make a place for the cluster: %w", err)
 		}

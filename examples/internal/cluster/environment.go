@@ -46,9 +46,10 @@ func (e *environment) list() []string {
 	return all
 }
 
-// environment resolves env and envFrom of a container. Errors name what is missing, and never
+// environment resolves env and envFrom of a container of a pod with an address. Errors name what is missing, and never
 // contain a value.
-func (k *kubelet) environment(ctx context.Context, pod *corev1.Pod, c *corev1.Container) (*environment, error) {
+func (k *kubelet) environment(ctx context.Context, pod *corev1.Pod, c *corev1.Container, address string) (*environment,
+	error) {
 	e := &environment{values: map[string]string{}}
 	for _, from := range c.EnvFrom {
 		all, err := k.allOf(ctx, pod.Namespace, from)
@@ -62,7 +63,7 @@ func (k *kubelet) environment(ctx context.Context, pod *corev1.Pod, c *corev1.Co
 	for _, v := range c.Env {
 		value, there, err := e.expand(v.Value), true, error(nil)
 		if v.ValueFrom != nil {
-			value, there, err = k.valueOf(ctx, pod, v.ValueFrom)
+			value, there, err = k.valueOf(ctx, pod, v.ValueFrom, address)
 		}
 		if err != nil {
 			return nil, err
@@ -87,8 +88,8 @@ func (k *kubelet) allOf(ctx context.Context, namespace string, from corev1.EnvFr
 
 // valueOf returns the value of one variable's source. there is false if the source is optional and
 // missing.
-func (k *kubelet) valueOf(ctx context.Context, pod *corev1.Pod, from *corev1.EnvVarSource) (value string, there bool,
-	err error) {
+func (k *kubelet) valueOf(ctx context.Context, pod *corev1.Pod, from *corev1.EnvVarSource,
+	address string) (value string, there bool, err error) {
 	switch {
 	case from.SecretKeyRef != nil:
 		all, err := k.secret(ctx, pod.Namespace, from.SecretKeyRef.Name, from.SecretKeyRef.Optional)
@@ -98,7 +99,7 @@ func (k *kubelet) valueOf(ctx context.Context, pod *corev1.Pod, from *corev1.Env
 		return keyOf(all, err, "ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key,
 			from.ConfigMapKeyRef.Optional)
 	case from.FieldRef != nil:
-		value, err := fieldOf(pod, from.FieldRef.FieldPath)
+		value, err := fieldOf(pod, from.FieldRef.FieldPath, address)
 		return value, err == nil, err
 	}
 	return "", false, errors.New("this cluster resolves env from secretKeyRef, configMapKeyRef and fieldRef only")
@@ -116,8 +117,8 @@ func keyOf(all map[string]string, err error, kind, name, key string, optional *b
 	return value, there, nil
 }
 
-// fieldOf returns a field of the pod, as text.
-func fieldOf(pod *corev1.Pod, path string) (string, error) {
+// fieldOf returns a field of the pod with an address, as text.
+func fieldOf(pod *corev1.Pod, path, address string) (string, error) {
 	switch path {
 	case "spec.nodeName":
 		return pod.Spec.NodeName, nil
@@ -125,8 +126,8 @@ func fieldOf(pod *corev1.Pod, path string) (string, error) {
 		return pod.Spec.ServiceAccountName, nil
 	case "status.hostIP":
 		return "127.0.0.1", nil
-	case "status.podIP":
-		return podAddress(pod), nil
+	case "status.podIP", "status.podIPs":
+		return address, nil
 	}
 	return fieldpath.ExtractFieldPathAsString(pod, path)
 }

@@ -16,6 +16,8 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+
+	"github.com/nuon-toolkit/nuon/examples/internal/cluster/image"
 )
 
 // kubelet runs a worker for each pod of the node.
@@ -27,13 +29,19 @@ type kubelet struct {
 	report  record.EventBroadcaster
 	logs    logs
 	homes   string // the directory with the homes of pods
+	// Of real containers: the unpacked images and their directory, the directories of pods, and why there are none.
+	images             *image.Store
+	imagesDir, podsDir string
+	unable             error
+	apiPort            int
 
 	mu      sync.Mutex
 	workers map[types.UID]*worker
+	runs    map[runKey]*containerRun // those that run now
 	working sync.WaitGroup
 }
 
-func newKubelet(client kubernetes.Interface, d *directory) *kubelet {
+func newKubelet(client kubernetes.Interface, d *directory, unable error) *kubelet {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
 			o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", nodeName).String()
@@ -43,6 +51,8 @@ func newKubelet(client kubernetes.Interface, d *directory) *kubelet {
 		client: client, factory: factory, pods: factory.Core().V1().Pods().Lister(), report: report,
 		events: report.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet", Host: nodeName}),
 		logs:   logs{d.path(logsName)}, homes: d.path(homesName), workers: map[types.UID]*worker{},
+		images: image.NewStore(d.path(imagesName)), imagesDir: d.path(imagesName), podsDir: d.path(podsName),
+		unable: unable, apiPort: d.port(), runs: map[runKey]*containerRun{},
 	}
 }
 

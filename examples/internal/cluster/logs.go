@@ -18,6 +18,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	criapi "k8s.io/cri-api/pkg/apis"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	criLogs "k8s.io/cri-client/pkg/logs"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	_ "k8s.io/kubernetes/pkg/apis/core/install" // the options of requests for logs
 )
 
 // logs is the directory with the logs of containers that ran as processes: one directory per pod,
@@ -28,8 +33,20 @@ func (l logs) path(uid types.UID, container string, run int32) string {
 	return filepath.Join(l.dir, string(uid), fmt.Sprintf("%s.%d", container, run))
 }
 
+// formatted returns the path of a log in the format of container runtimes.
+func (l logs) formatted(uid types.UID, container string, run int32) string {
+	return l.path(uid, container, run) + ".cri"
+}
+
 func (l logs) create(uid types.UID, container string, run int32) (*os.File, error) {
-	path := l.path(uid, container, run)
+	return l.createFile(l.path(uid, container, run))
+}
+
+func (l logs) createFormatted(uid types.UID, container string, run int32) (*os.File, error) {
+	return l.createFile(l.formatted(uid, container, run))
+}
+
+func (l logs) createFile(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make a place for the log: %w", err)
 	}
@@ -38,19 +55,32 @@ func (l logs) create(uid types.UID, container string, run int32) (*os.File, erro
 
 func (l logs) remove(uid types.UID) { _ = os.RemoveAll(filepath.Join(l.dir, string(uid))) }
 
-// serveLogs serves log requests of the API server on a separate port.
-func (k *kubelet) serveLogs(d *directory) (*part, int32, error) {
+// end returns the last bytes of a formatted log.
+func (l logs) end(uid types.UID, container string, run int32, bytes int) string {
+	var text strings.Builder
+	o := criLogs.LogOptions{TailLines: new(int64(80))}
+	path := l.formatted(uid, container, run)
+	if err := criLogs.ReadLogs(context.Background(), path, "", &o, nil, &text, &text); err != nil {
+		return ""
+	}
+	all := text.String()
+	return strings.ToValidUTF8(all[max(0, len(all)-bytes):], "?")
+}
+
+// serve serves requests of the API server for logs and streams on a separate port.
+func (k *kubelet) serve(d *directory) (*part, int32, error) {
 	config, err := kubeletTLS(d)
 	if err != nil {
 		return nil, 0, err
 	}
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
-		return nil, 0, fmt.Errorf("listen for questions for logs: %w", err)
+		return nil, 0, fmt.Errorf("listen for requests of the API server: %w", err)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", k.serveLog)
-	return start("log server", func(ctx context.Context) error {
+	k.serveStreams(mux)
+	return start("kubelet's server", func(ctx context.Context) error {
 		server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second,
 			BaseContext: func(net.Listener) context.Context { return ctx }}
 		context.AfterFunc(ctx, func() { _ = server.Close() })
@@ -82,15 +112,18 @@ func wishOf(q url.Values) logWish {
 func (k *kubelet) serveLog(w http.ResponseWriter, r *http.Request) {
 	namespace, name, container, wish := r.PathValue("namespace"), r.PathValue("pod"), r.PathValue("container"),
 		wishOf(r.URL.Query())
-	pod, err := k.pods.Pods(namespace).Get(name)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusNotFound)
+	pod := k.podOf(w, r)
+	if pod == nil {
 		return
 	}
 	status := statusOf(pod, container)
 	run, refusal := runOf(pod, container, status, wish.previous)
 	if refusal != "" {
 		http.Error(w, refusal, http.StatusBadRequest)
+		return
+	}
+	if path := k.logs.formatted(pod.UID, container, run); exists(path) {
+		k.serveFormatted(w, r, path, runKey{pod.UID, container}, run)
 		return
 	}
 	var out io.Writer = &flushing{w: w}
@@ -117,6 +150,57 @@ func (k *kubelet) serveLog(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// serveFormatted serves the log of a real container, with all options.
+func (k *kubelet) serveFormatted(w http.ResponseWriter, r *http.Request, path string, key runKey, restarts int32) {
+	var asked corev1.PodLogOptions
+	if err := legacyscheme.ParameterCodec.DecodeParameters(r.URL.Query(), corev1.SchemeGroupVersion, &asked); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	out := &flushing{w: w}
+	state := logState{kubelet: k, key: key, restarts: restarts}
+	err := criLogs.ReadLogs(r.Context(), path, "", optionsOf(&asked), state, out, out)
+	if err != nil && r.Context().Err() == nil {
+		report(r.Context(), "log of "+key.name, err)
+	}
+}
+
+// optionsOf returns the options of a reader as those of a request.
+func optionsOf(asked *corev1.PodLogOptions) *criLogs.LogOptions {
+	o := &criLogs.LogOptions{TailLines: asked.TailLines, LimitBytes: asked.LimitBytes, Follow: asked.Follow,
+		Timestamp: asked.Timestamps}
+	if asked.SinceTime != nil {
+		o.Since = asked.SinceTime.Time
+	}
+	if asked.SinceSeconds != nil {
+		o.Since = time.Now().Add(-time.Duration(*asked.SinceSeconds) * time.Second)
+	}
+	return o
+}
+
+// logState reports to the reader of a log whether the container still runs.
+type logState struct {
+	criapi.RuntimeService
+
+	kubelet  *kubelet
+	key      runKey
+	restarts int32
+}
+
+// ContainerStatus returns the state of the container.
+func (s logState) ContainerStatus(context.Context, string, bool) (*runtimeapi.ContainerStatusResponse, error) {
+	state := runtimeapi.ContainerState_CONTAINER_EXITED
+	if r := s.kubelet.running(s.key); r != nil && r.restarts == s.restarts {
+		state = runtimeapi.ContainerState_CONTAINER_RUNNING
+	}
+	return &runtimeapi.ContainerStatusResponse{Status: &runtimeapi.ContainerStatus{State: state}}, nil
+}
+
 // copyLog copies the existing content, and new content while more returns true.
 func (k *kubelet) copyLog(ctx context.Context, out io.Writer, file *os.File, more func() bool) {
 	for {
@@ -128,7 +212,8 @@ func (k *kubelet) copyLog(ctx context.Context, out io.Writer, file *os.File, mor
 }
 
 func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
-	for _, all := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+	for _, all := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses,
+		pod.Status.EphemeralContainerStatuses} {
 		for i := range all {
 			if all[i].Name == container {
 				return &all[i]

@@ -14,17 +14,28 @@
 // To clients it is an ordinary cluster. Each DIR has its own admin token, which is in
 // DIR/kubeconfig. The differences are:
 //
-// Pods are simulated: a pod is Running and Ready as soon as it is scheduled, and its init
-// containers have succeeded. A pod that is not to be restarted succeeds after a second. Nothing
-// listens at its address, and kubectl exec is not served.
+// Pods are simulated unless they are marked: a pod is Running and Ready as soon as it is scheduled,
+// and its init containers have succeeded. A pod that is not to be restarted succeeds after a second.
+// Nothing listens at its address, and kubectl exec is refused.
 //
-// Pods of Jobs run for real: every container that has a command is a process of this machine, of
-// the user who started the cluster, WITHOUT ANY ISOLATION. It has the command, args and env of the
-// pod (also secretKeyRef, configMapKeyRef, fieldRef and envFrom), the PATH of this program, and an
-// empty HOME, which is its working directory unless workingDir is set. Volumes are not mounted. Its
-// exit code is that of the container, kubectl logs shows its output (timestamps and since are not
-// supported), and its process group ends with it and with the pod. A command that this machine
-// lacks fails the container with code 127.
+// The containers of pods with the annotation nuon.test/containers=run run, and so do those of pods
+// without such an annotation in a namespace with such a label. The image must be named by digest and
+// be in a registry on a loopback address; pull secrets are used. A container has the files of its
+// image as an overlay, volumes (emptyDir, hostPath, claims, Secrets, ConfigMaps, the downward API,
+// tokens), users, capabilities, probes, and separate mounts, processes, host name and IPC. It has the
+// network of this machine and no limits of memory and processor time. The address of its pod, for
+// what listens and for status.podIP as a variable, is in 127.64.0.0/10; the API server shows one in
+// 10.64.0.0/10 instead. kubectl logs, exec, attach, debug (ephemeral containers) and port-forward
+// work. All this needs Linux, root and overlayfs; the annotation nuon.test/containers of the node is
+// "supported", or the reason why they cannot run.
+//
+// Unmarked pods of Jobs run differently: every container that has a command is a process of this
+// machine, of the user who started the cluster, WITHOUT ANY ISOLATION. It has the command, args and
+// env of the pod (also secretKeyRef, configMapKeyRef, fieldRef and envFrom), the PATH of this
+// program, and an empty HOME, which is its working directory unless workingDir is set. Volumes are
+// not mounted. Its exit code is that of the container, kubectl logs shows its output (timestamps and
+// since are not supported), and its process group ends with it and with the pod. A command that this
+// machine lacks fails the container with code 127.
 //
 // The name of an image, which is the last element of its path without tag and digest, can request a
 // failure:

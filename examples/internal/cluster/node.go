@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/component-base/version"
@@ -30,19 +32,24 @@ func startNode(ctx context.Context, d *directory) ([]*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := newKubelet(client, d)
-	server, port, err := k.serveLogs(d)
+	unable := trial(d)
+	k := newKubelet(client, d, unable)
+	server, port, err := k.serve(d)
 	if err != nil {
 		return nil, err
 	}
-	n := &node{client: client, port: port}
+	n := &node{client: client, port: port, containers: supported}
+	if unable != nil {
+		n.containers = unable.Error()
+	}
 	if err := errors.Join(n.appear(ctx), makeClass(ctx, client)); err != nil {
 		stopAll(0, server)
 		return nil, err
 	}
 	return []*part{
 		server, start("node", n.run), start("kubelet", k.run),
-		start("volumes", (&volumes{client: client}).run), start("load balancers", (&balancers{client: client}).run),
+		start("volumes", (&volumes{client: client, dir: d.path(volumesName)}).run),
+		start("load balancers", (&balancers{client: client}).run),
 	}, nil
 }
 
@@ -50,6 +57,8 @@ func startNode(ctx context.Context, d *directory) ([]*part, error) {
 type node struct {
 	client kubernetes.Interface
 	port   int32 // of its log server
+	// containers states whether it runs real containers; see markContainers
+	containers string
 }
 
 // appear creates the node, or updates the port of its log server in the existing one.
@@ -58,10 +67,15 @@ func (n *node) appear(ctx context.Context) error {
 		corev1.LabelHostname: nodeName, corev1.LabelOSStable: runtime.GOOS, corev1.LabelArchStable: runtime.GOARCH,
 		corev1.LabelTopologyRegion: "local", corev1.LabelTopologyZone: "local-a",
 	}
-	made := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName, Labels: labels}}
+	made := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName, Labels: labels,
+		Annotations: map[string]string{markContainers: n.containers}}}
 	n.describe(made, time.Now())
-	if _, err := n.client.CoreV1().Nodes().Create(ctx, made, metav1.CreateOptions{}); err != nil &&
-		!apierrors.IsAlreadyExists(err) {
+	_, err := n.client.CoreV1().Nodes().Create(ctx, made, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": made.Annotations}}) // it is texts
+		_, err = n.client.CoreV1().Nodes().Patch(ctx, nodeName, types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	if err != nil {
 		return fmt.Errorf("make the node: %w", err)
 	}
 	return n.beat(ctx)

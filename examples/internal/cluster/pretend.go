@@ -46,6 +46,9 @@ type view struct {
 	ready       bool
 	warning     warning       // empty if there is no problem
 	next        time.Duration // time until the next change; zero if there is none
+	// Of a real container: its id, the id of its image, and that it passed its startup probe.
+	id, imageID string
+	started     bool
 }
 
 // warning becomes an event of the pod, once for each run of the container.

@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
@@ -14,13 +13,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// process is a container that runs as a process of this machine, with restarts if its pod requests
-// them. One goroutine owns it from its start until done.
+// process is a container that runs programs, with restarts if its pod requests them. One goroutine owns it from its
+// start until done.
 type process struct {
 	worker    *worker
 	pod       *corev1.Pod // as it was at the start
 	spec      *corev1.Container
 	ending    ending
+	launcher  launcher
 	terminate context.CancelFunc // requests its end
 	kill      context.CancelFunc // forces its end
 	done      chan struct{}
@@ -29,21 +29,50 @@ type process struct {
 	now view
 }
 
-// startProcess starts a container that runs as a process until it ends, is stopped, or ctx ends.
-func startProcess(ctx context.Context, w *worker, pod *corev1.Pod, c *corev1.Container, e ending) *process {
+// launcher prepares the runs of a container: hostProcess or contained.
+type launcher interface {
+	// prepare prepares the run after a number of restarts. Its errors concern the description of the container, and may
+	// be temporary.
+	prepare(soft context.Context, p *process, restarts int32) (attempt, error)
+	// remove removes what is left after the last run.
+	remove(p *process)
+}
+
+// attempt runs a container to its end, and returns its state then. soft requests the end, hard forces it. It calls show
+// when the container runs, with its state except for restarts and the last end.
+type attempt func(soft, hard context.Context, show func(view)) corev1.ContainerState
+
+// reasonError is an error of prepare with a reason other than CreateContainerConfigError.
+type reasonError struct {
+	reason string
+	error
+}
+
+// Unwrap returns the error.
+func (e *reasonError) Unwrap() error { return e.error }
+
+// startProcess starts a container that runs programs until it ends, is stopped, or ctx ends. before is its status if an
+// earlier kubelet ran it.
+func startProcess(ctx context.Context, w *worker, pod *corev1.Pod, c *corev1.Container, e ending, l launcher,
+	before *corev1.ContainerStatus) *process {
 	hard, kill := context.WithCancel(ctx)
 	soft, terminate := context.WithCancel(hard)
 	p := &process{
-		worker: w, pod: pod, spec: c, ending: e, terminate: terminate, kill: kill, done: make(chan struct{}),
+		worker: w, pod: pod, spec: c, ending: e, launcher: l, terminate: terminate, kill: kill, done: make(chan struct{}),
 		now: view{state: waiting("ContainerCreating", "")},
 	}
+	restarts, last := int32(0), corev1.ContainerState{}
+	if before != nil {
+		restarts, last = before.RestartCount+1, lostState(time.Now())
+		p.now.restarts, p.now.last = restarts, last
+	}
 	go func() {
-		// the processes die with this thread, see processAttributes; it ends with this goroutine
+		// processes of the host die with this thread, see processAttributes; it ends with this goroutine
 		runtime.LockOSThread()
 		defer w.rouse()
 		defer close(p.done)
 		defer kill()
-		p.run(soft, hard)
+		p.run(soft, hard, restarts, last)
 	}()
 	return p
 }
@@ -63,89 +92,62 @@ func (p *process) show(v view) {
 }
 
 // run performs the runs of the container. soft requests the end, hard forces it.
-func (p *process) run(soft, hard context.Context) {
-	defer p.removeHome()
-	last := corev1.ContainerState{}
-	for restarts := int32(0); ; restarts++ {
-		cmd, err := p.prepare(soft)
-		for err != nil {
-			v := view{state: waiting("CreateContainerConfigError", err.Error()), last: last, restarts: restarts}
-			v.warning = warning{"Failed", "Error: " + err.Error()}
-			p.show(v)
-			if !sleep(soft, 10*soon) {
-				return
-			}
-			cmd, err = p.prepare(soft)
+func (p *process) run(soft, hard context.Context, restarts int32, last corev1.ContainerState) {
+	defer p.launcher.remove(p)
+	for ; ; restarts++ {
+		attempt := p.prepare(soft, restarts, last)
+		if attempt == nil {
+			return
 		}
-		end := p.runOnce(hard, cmd, restarts, last)
-		if end.Terminated.ExitCode == 0 || !p.ending.again || soft.Err() != nil {
-			p.show(view{state: end, last: last, restarts: restarts})
+		shown := view{}
+		end := attempt(soft, hard, func(v view) {
+			v.last, v.restarts = last, restarts
+			shown = v
+			p.show(v)
+		})
+		over := view{state: end, last: last, restarts: restarts, imageID: shown.imageID, id: shown.id}
+		if !p.ending.again || end.Terminated.ExitCode == 0 && p.ending.ends || soft.Err() != nil {
+			p.show(over)
 			return
 		}
 		last = end
 		p.show(view{
 			state: waiting("CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container", backoff(restarts))),
 			last:  last, restarts: restarts, warning: warning{"BackOff", "Back-off restarting failed container " + p.spec.Name},
+			imageID: shown.imageID, id: shown.id,
 		})
 		if !sleep(soft, backoff(restarts)) {
-			p.show(view{state: last, restarts: restarts})
+			over.last = corev1.ContainerState{}
+			p.show(over)
 			return
 		}
 	}
 }
 
-// prepare builds the command from the pod's description. Its errors concern that description and
-// may be temporary.
-func (p *process) prepare(soft context.Context) (*exec.Cmd, error) {
-	variables, err := p.worker.kubelet.environment(soft, p.pod, p.spec)
-	if err != nil {
-		return nil, err
+// prepare returns the next run, which it tries until it succeeds; nil if the container is to end.
+func (p *process) prepare(soft context.Context, restarts int32, last corev1.ContainerState) attempt {
+	for tries := 0; ; tries++ {
+		next, err := p.launcher.prepare(soft, p, restarts)
+		if err == nil {
+			return next
+		}
+		reason, known := "CreateContainerConfigError", (*reasonError)(nil)
+		if errors.As(err, &known) {
+			reason = known.reason
+		}
+		if reason == errImagePull && tries > 0 {
+			reason = "ImagePullBackOff"
+		}
+		p.show(view{state: waiting(reason, err.Error()), last: last, restarts: restarts,
+			warning: warning{"Failed", "Error: " + err.Error()}})
+		if !sleep(soft, 10*soon) {
+			return nil
+		}
 	}
-	home := p.home()
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return nil, fmt.Errorf("make the home of the container: %w", err)
-	}
-	words := variables.expandAll(p.spec.Command)
-	words = append(words, variables.expandAll(p.spec.Args)...)
-	cmd := exec.CommandContext(soft, words[0], words[1:]...)
-	cmd.Dir = home
-	if p.spec.WorkingDir != "" {
-		cmd.Dir = p.spec.WorkingDir
-	}
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "HOSTNAME=" + p.pod.Name},
-		variables.list()...)
-	cmd.SysProcAttr = processAttributes()
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	return cmd, nil
 }
 
-// runOnce runs the command to its end and returns the final state.
-func (p *process) runOnce(hard context.Context, cmd *exec.Cmd, restarts int32,
-	last corev1.ContainerState) corev1.ContainerState {
-	begun := time.Now()
-	log, err := p.worker.kubelet.logs.create(p.worker.uid, p.spec.Name, restarts)
-	if err != nil {
-		return p.unstarted(begun, err)
-	}
-	defer log.Close() //nolint:errcheck // what was written is there
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		fmt.Fprintln(log, err)
-		return p.unstarted(begun, err)
-	}
-	group := cmd.Process.Pid
-	// child processes end with it, as in a container
-	end := func() { _ = syscall.Kill(-group, syscall.SIGKILL) }
-	stop := context.AfterFunc(hard, end)
-	defer stop()
-	p.show(view{state: running(begun), last: last, restarts: restarts, ready: true})
-	_ = cmd.Wait() // the process state has more details
-	end()
-	return terminated(begun, time.Now(), exitCode(cmd.ProcessState))
-}
-
-func (p *process) unstarted(begun time.Time, err error) corev1.ContainerState {
-	s := terminated(begun, time.Now(), 127)
+func startError(begun time.Time, code int32, err error) corev1.ContainerState {
+	s := terminated(begun, time.Now(), code)
 	s.Terminated.Reason, s.Terminated.Message = "StartError", err.Error()
 	return s
 }
@@ -156,15 +158,6 @@ func exitCode(state *os.ProcessState) int32 {
 		return 128 + int32(status.Signal())
 	}
 	return int32(state.ExitCode())
-}
-
-func (p *process) home() string {
-	return filepath.Join(p.worker.kubelet.homes, string(p.worker.uid), p.spec.Name)
-}
-
-func (p *process) removeHome() {
-	_ = os.RemoveAll(p.home())
-	_ = os.Remove(filepath.Dir(p.home())) // succeeds for the last container
 }
 
 // sleep waits for d. It returns false if ctx ends first.

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// podStatus returns the status of a pod; init and main are the views of its containers, in the
-// order of its spec.
-func podStatus(pod *corev1.Pod, init, main []view, begun, now time.Time) corev1.PodStatus {
+// podStatus returns the status of a pod; init, main and ephemeral are the views of its containers, in the order of its
+// spec.
+func podStatus(pod *corev1.Pod, init, main, ephemeral []view, begun, now time.Time) corev1.PodStatus {
 	s := *pod.Status.DeepCopy()
 	started := metav1.NewTime(begun).Rfc3339Copy()
 	s.StartTime, s.HostIP, s.HostIPs = &started, "127.0.0.1", []corev1.HostIP{{IP: "127.0.0.1"}}
@@ -22,6 +22,7 @@ func podStatus(pod *corev1.Pod, init, main []view, begun, now time.Time) corev1.
 	}
 	s.InitContainerStatuses = containerStatuses(pod.Spec.InitContainers, init)
 	s.ContainerStatuses = containerStatuses(pod.Spec.Containers, main)
+	s.EphemeralContainerStatuses = containerStatuses(ephemeralContainers(pod), ephemeral)
 	s.Phase = phase(pod, init, main)
 	s.ObservedGeneration = pod.Generation
 	initialized, ready := passedInit(pod, init), s.Phase == corev1.PodRunning && allReady(main)
@@ -72,6 +73,15 @@ func phase(pod *corev1.Pod, init, main []view) corev1.PodPhase {
 		return corev1.PodSucceeded
 	}
 	return corev1.PodFailed
+}
+
+// ephemeralContainers returns the ephemeral containers of a pod as containers.
+func ephemeralContainers(pod *corev1.Pod) []corev1.Container {
+	var all []corev1.Container
+	for _, c := range pod.Spec.EphemeralContainers {
+		all = append(all, corev1.Container(c.EphemeralContainerCommon))
+	}
+	return all
 }
 
 // passedInit reports whether the main containers may run.
@@ -125,13 +135,16 @@ func containerStatuses(specs []corev1.Container, views []view) []corev1.Containe
 		c := &specs[i]
 		s := corev1.ContainerStatus{
 			Name: c.Name, Image: c.Image, State: v.state, LastTerminationState: v.last, RestartCount: v.restarts, Ready: v.ready,
-			Started: new(v.state.Running != nil),
+			Started: new(v.state.Running != nil && (v.started || v.id == "")),
 		}
 		if isSidecar(c) || v.endedWell() {
 			s.Ready = v.ready || v.endedWell()
 		}
 		if v.hasRun() {
 			s.ImageID, s.ContainerID = c.Image, "pretended://"+c.Name
+		}
+		if v.id != "" {
+			s.ImageID, s.ContainerID = v.imageID, v.id
 		}
 		all = append(all, s)
 	}
@@ -165,6 +178,20 @@ func podAddress(pod *corev1.Pod) string {
 	}
 	h := hashOf(pod.UID)
 	return netip.AddrFrom4([4]byte{10, 64 | byte(h>>16)&0x3f, byte(h >> 8), byte(h)}).String()
+}
+
+// loopbackAddress returns the address at which the containers of a pod listen on this machine. Its last three numbers
+// are those of podAddress. The API has that one, because it has no endpoints at loopback addresses.
+func loopbackAddress(pod *corev1.Pod) string {
+	if pod.Spec.HostNetwork {
+		return "127.0.0.1"
+	}
+	return loopbackOf(pod.UID)
+}
+
+func loopbackOf(uid types.UID) string {
+	h := hashOf(uid)
+	return netip.AddrFrom4([4]byte{127, 64 | byte(h>>16)&0x3f, byte(h >> 8), byte(h)}).String()
 }
 
 func hashOf(uid types.UID) uint32 {

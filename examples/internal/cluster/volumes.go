@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -40,7 +41,10 @@ func makeClass(ctx context.Context, client kubernetes.Interface) error {
 
 // volumes creates a volume for each claim with an existing class, and deletes it after the claim.
 // The real volume controller binds the two. This is the provisioner of all classes.
-type volumes struct{ client kubernetes.Interface }
+type volumes struct {
+	client kubernetes.Interface
+	dir    string
+}
 
 func (v *volumes) run(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactory(v.client, 0)
@@ -72,20 +76,24 @@ func (v *volumes) provide(ctx context.Context, c *corev1.PersistentVolumeClaim) 
 	if _, err := v.client.StorageV1().StorageClasses().Get(ctx, *class, metav1.GetOptions{}); err != nil {
 		return ignoreMissing(err) // the claim stays pending, as in any cluster
 	}
-	_, err := v.client.CoreV1().PersistentVolumes().Create(ctx, volumeFor(c, *class), metav1.CreateOptions{})
+	made := volumeFor(c, *class, filepath.Join(v.dir, volumeName(c)))
+	_, err := v.client.CoreV1().PersistentVolumes().Create(ctx, made, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
 	return err
 }
 
-func volumeFor(c *corev1.PersistentVolumeClaim, class string) *corev1.PersistentVolume {
+func volumeName(c *corev1.PersistentVolumeClaim) string { return "pvc-" + string(c.UID) }
+
+// volumeFor returns the volume of a claim. Real containers mount its path, which is made then.
+func volumeFor(c *corev1.PersistentVolumeClaim, class, path string) *corev1.PersistentVolume {
 	size, asked := c.Spec.Resources.Requests[corev1.ResourceStorage]
 	if !asked {
 		size = resource.MustParse("1Gi")
 	}
 	return &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + string(c.UID),
+		ObjectMeta: metav1.ObjectMeta{Name: volumeName(c),
 			Annotations: map[string]string{provisionedBy: provisioner}},
 		Spec: corev1.PersistentVolumeSpec{
 			Capacity: corev1.ResourceList{corev1.ResourceStorage: size}, AccessModes: c.Spec.AccessModes,
@@ -95,7 +103,7 @@ func volumeFor(c *corev1.PersistentVolumeClaim, class string) *corev1.Persistent
 				APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: c.Namespace, Name: c.Name, UID: c.UID,
 			},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				HostPath: &corev1.HostPathVolumeSource{Path: "/nonexistent/" + string(c.UID)}, // never mounted
+				HostPath: &corev1.HostPathVolumeSource{Path: path},
 			},
 		},
 	}
@@ -107,6 +115,9 @@ func (v *volumes) release(ctx context.Context, p *corev1.PersistentVolume) error
 		p.DeletionTimestamp != nil ||
 		p.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
 		return nil
+	}
+	if err := os.RemoveAll(filepath.Join(v.dir, p.Name)); err != nil {
+		return err
 	}
 	return ignoreMissing(v.client.CoreV1().PersistentVolumes().Delete(ctx, p.Name, metav1.DeleteOptions{}))
 }

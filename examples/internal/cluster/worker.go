@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -17,8 +18,8 @@ import (
 // soon is the interval of retries.
 const soon = 100 * time.Millisecond
 
-// container is the interface of pretended, process and lost.
-type container interface {
+// kubeletContainer is the interface of pretended, process and lost.
+type kubeletContainer interface {
 	look(now time.Time) view
 }
 
@@ -33,7 +34,8 @@ type worker struct {
 
 	begun      time.Time
 	taken      bool // the pod was running before this kubelet started
-	containers map[string]container
+	containers map[string]kubeletContainer
+	sandbox    *sandbox           // of real containers; nil if they are pretended
 	told       map[string]warning // the last warning about each container
 	removed    bool               // the API server has deleted the pod on our request
 }
@@ -41,7 +43,7 @@ type worker struct {
 func newWorker(k *kubelet, pod *corev1.Pod) *worker {
 	return &worker{
 		kubelet: k, namespace: pod.Namespace, name: pod.Name, uid: pod.UID, wake: make(chan struct{}, 1),
-		containers: map[string]container{}, told: map[string]warning{},
+		containers: map[string]kubeletContainer{}, told: map[string]warning{},
 	}
 }
 
@@ -69,6 +71,9 @@ func (w *worker) run(ctx context.Context) {
 		if pod == nil {
 			w.killAll()
 			w.kubelet.logs.remove(w.uid)
+			if w.sandbox != nil {
+				w.sandbox.remove()
+			}
 			return
 		}
 		next := w.step(ctx, pod)
@@ -83,40 +88,50 @@ func (w *worker) run(ctx context.Context) {
 // zero for none.
 func (w *worker) step(ctx context.Context, pod *corev1.Pod) time.Duration {
 	now := time.Now()
-	if w.begun.IsZero() {
-		w.begin(pod, now)
+	if w.begun.IsZero() && !w.begin(ctx, pod, now) {
+		return soon
 	}
 	over := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	if pod.DeletionTimestamp != nil {
 		return w.end(ctx, pod, over, now)
 	}
 	if over {
+		w.terminate() // what does not count for the end of the pod, such as sidecars
 		return 0
 	}
-	init, main := w.look(ctx, pod, now)
-	w.warn(pod, append(append([]view(nil), init...), main...))
-	if !w.save(ctx, pod, podStatus(pod, init, main, w.begun, now)) {
+	init, main, ephemeral := w.look(ctx, pod, now)
+	w.warn(pod, slices.Concat(init, main, ephemeral))
+	if !w.save(ctx, pod, podStatus(pod, init, main, ephemeral, w.begun, now)) {
 		return soon
 	}
-	return earliest(append(init, main...))
+	return earliest(slices.Concat(init, main, ephemeral))
 }
 
-// begin records the start of the pod. For a pod that ran before this kubelet, simulated containers
-// continue and real ones are lost.
-func (w *worker) begin(pod *corev1.Pod, now time.Time) {
+// begin records the start of the pod, and whether its containers are real. For a pod that ran before this kubelet,
+// simulated containers continue, those of images are restarted if the pod allows it, and other processes are lost. It
+// returns false if it must be called again.
+func (w *worker) begin(ctx context.Context, pod *corev1.Pod, now time.Time) bool {
+	real, err := w.kubelet.marked(ctx, pod)
+	if err != nil {
+		return false
+	}
+	if real {
+		w.sandbox = newSandbox(w.kubelet, pod)
+	}
 	w.begun = now
 	if pod.Status.StartTime != nil {
 		w.begun, w.taken = pod.Status.StartTime.Time, true
 	}
+	return true
 }
 
 // look returns the views of all containers, and starts those whose turn it is.
-func (w *worker) look(ctx context.Context, pod *corev1.Pod, now time.Time) (init, main []view) {
+func (w *worker) look(ctx context.Context, pod *corev1.Pod, now time.Time) (init, main, ephemeral []view) {
 	may := true
 	for i := range pod.Spec.InitContainers {
 		c, v := &pod.Spec.InitContainers[i], view{state: waiting("PodInitializing", "")}
 		if may {
-			v = w.container(ctx, pod, c, endingOf(pod, c, true), now).look(now)
+			v = w.container(ctx, pod, c, endingOf(pod, c, true), "", now).look(now)
 			may = passed(c, v)
 		}
 		init = append(init, v)
@@ -124,11 +139,16 @@ func (w *worker) look(ctx context.Context, pod *corev1.Pod, now time.Time) (init
 	for i := range pod.Spec.Containers {
 		c, v := &pod.Spec.Containers[i], view{state: waiting("PodInitializing", "")}
 		if may {
-			v = w.container(ctx, pod, c, endingOf(pod, c, false), now).look(now)
+			v = w.container(ctx, pod, c, endingOf(pod, c, false), "", now).look(now)
 		}
 		main = append(main, v)
 	}
-	return init, main
+	for i, c := range ephemeralContainers(pod) {
+		target := pod.Spec.EphemeralContainers[i].TargetContainerName
+		made := w.container(ctx, pod, &c, ending{ends: true, after: time.Second}, target, now)
+		ephemeral = append(ephemeral, made.look(now))
+	}
+	return init, main, ephemeral
 }
 
 // endingOf returns how a simulated container ends, and whether a container, simulated or not,
@@ -146,14 +166,23 @@ func endingOf(pod *corev1.Pod, c *corev1.Container, init bool) ending {
 	return ending{ends: true, after: time.Second, again: again}
 }
 
-// container returns the container with this name, and starts it if necessary.
-func (w *worker) container(ctx context.Context, pod *corev1.Pod, c *corev1.Container, e ending,
-	now time.Time) container {
+// container returns the container with this name, and starts it if necessary. target is the container whose processes
+// it sees.
+func (w *worker) container(ctx context.Context, pod *corev1.Pod, c *corev1.Container, e ending, target string,
+	now time.Time) kubeletContainer {
 	if there := w.containers[c.Name]; there != nil {
 		return there
 	}
-	var made container
+	var made kubeletContainer
+	before := (*corev1.ContainerStatus)(nil)
+	if w.taken {
+		before = statusOf(pod, c.Name)
+	}
 	switch {
+	case w.sandbox != nil && before != nil && (!e.again || before.State.Terminated != nil):
+		made = lostContainer(pod, c, now)
+	case w.sandbox != nil:
+		made = startProcess(ctx, w, pod, c, e, &contained{sandbox: w.sandbox, target: target}, before)
 	case !runsForReal(pod, c):
 		begun := now
 		if w.taken {
@@ -163,7 +192,7 @@ func (w *worker) container(ctx context.Context, pod *corev1.Pod, c *corev1.Conta
 	case w.taken:
 		made = lostContainer(pod, c, now)
 	default:
-		made = startProcess(ctx, w, pod, c, e)
+		made = startProcess(ctx, w, pod, c, e, hostProcess{}, nil)
 	}
 	w.containers[c.Name] = made
 	return made
@@ -184,16 +213,18 @@ func (l lost) look(time.Time) view { return view(l) }
 
 // lostContainer returns the final state that the earlier kubelet recorded, otherwise that of a
 // killed container.
-func lostContainer(pod *corev1.Pod, c *corev1.Container, now time.Time) container {
-	for _, s := range append(append([]corev1.ContainerStatus(nil), pod.Status.InitContainerStatuses...),
-		pod.Status.ContainerStatuses...) {
-		if s.Name == c.Name && s.State.Terminated != nil {
-			return lost{state: s.State, last: s.LastTerminationState, restarts: s.RestartCount}
-		}
+func lostContainer(pod *corev1.Pod, c *corev1.Container, now time.Time) kubeletContainer {
+	if s := statusOf(pod, c.Name); s != nil && s.State.Terminated != nil {
+		return lost{state: s.State, last: s.LastTerminationState, restarts: s.RestartCount}
 	}
+	return lost{state: lostState(now)}
+}
+
+// lostState returns the last state of a container that ended with the cluster.
+func lostState(now time.Time) corev1.ContainerState {
 	killed := terminated(now, now, 137)
 	killed.Terminated.Reason, killed.Terminated.Message = "ContainerStatusUnknown", "the cluster was stopped while it ran"
-	return lost{state: killed}
+	return killed
 }
 
 // end stops the processes of a deleted pod, kills them after the grace period, and then deletes the
@@ -209,7 +240,8 @@ func (w *worker) end(ctx context.Context, pod *corev1.Pod, over bool, now time.T
 	}
 	if !over && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
 		init, main := w.ended(pod.Spec.InitContainers, now), w.ended(pod.Spec.Containers, now)
-		if !w.save(ctx, pod, podStatus(pod, init, main, w.begun, now)) {
+		ephemeral := w.ended(ephemeralContainers(pod), now)
+		if !w.save(ctx, pod, podStatus(pod, init, main, ephemeral, w.begun, now)) {
 			return soon
 		}
 	}
@@ -241,6 +273,7 @@ func (w *worker) ended(specs []corev1.Container, now time.Time) []view {
 // warn creates events for new warnings.
 func (w *worker) warn(pod *corev1.Pod, views []view) {
 	specs := append(append([]corev1.Container(nil), pod.Spec.InitContainers...), pod.Spec.Containers...)
+	specs = append(specs, ephemeralContainers(pod)...)
 	for i, v := range views {
 		id := fmt.Sprintf("%s/%d", specs[i].Name, v.restarts)
 		if v.warning.reason != "" && w.told[id] != v.warning {

@@ -177,6 +177,8 @@ func TestDigest(t *testing.T) {
 	}{
 		{"main.go", "package main\n\nfunc main() { println() }\n", false},
 		{"other.go", "package main\n", false},
+		{"inner/other.go", "package inner\n", false},
+		{"inner/some_test.go", "package inner\n", true},
 		{"go.mod", "module example.test/other\n", false},
 		{"go.sum", "x\n", false},
 		{"some_test.go", "package main\n", true},
@@ -184,6 +186,9 @@ func TestDigest(t *testing.T) {
 	} {
 		before, err := digest(dir)
 		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, test.name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, test.name), []byte(test.content), 0o600); err != nil {

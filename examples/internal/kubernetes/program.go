@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,21 +110,26 @@ func place(source string) (string, error) {
 // digest returns the digest of the build inputs: sources without tests, modules, compiler, machine
 // and flags.
 func digest(source string) (string, error) {
-	names, err := filepath.Glob(filepath.Join(source, "*.go"))
-	if err != nil {
-		return "", fmt.Errorf("read the cluster's sources: %w", err)
-	}
 	sum := sha256.New()
 	fmt.Fprintln(sum, runtime.Version(), runtime.GOOS, runtime.GOARCH, linkerFlags())
-	for _, name := range append(names, filepath.Join(source, "go.mod"), filepath.Join(source, "go.sum")) {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
+	err := filepath.WalkDir(source, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(source, path)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir(), strings.HasSuffix(name, "_test.go"),
+			filepath.Ext(name) != ".go" && name != "go.mod" && name != "go.sum":
+			return nil
 		}
-		content, err := os.ReadFile(name)
-		if err != nil {
-			return "", fmt.Errorf("read the cluster's sources: %w", err)
-		}
-		fmt.Fprintf(sum, "%s %d\n%s", filepath.Base(name), len(content), content)
+		content, err := os.ReadFile(path)
+		fmt.Fprintf(sum, "%s %d\n%s", filepath.ToSlash(name), len(content), content)
+		return err
+	})
+	if err == nil {
+		_, err = os.Stat(filepath.Join(source, "go.mod"))
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the cluster's sources: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }

@@ -1,0 +1,10 @@
+//go:build !linux
+
+package rootfs
+
+import (
+	"errors"
+	"io"
+)
+
+func unpackIn(string, io.Reader) error { return errors.ErrUnsupported }
