@@ -212,6 +212,88 @@ func TestNuonForm(t *testing.T) {
 	}
 }
 
+// TestNuonTime checks how old a delivery in the format of nuon may be, and that its time is signed.
+func TestNuonTime(t *testing.T) {
+	body, now := []byte("{}"), time.Now().Truncate(time.Second)
+	f, _ := forge.Find("nuon")
+	key := seal.NewSecret([]byte(secret))
+	for name, test := range map[string]struct {
+		timestamp, signed string
+		want              bool
+	}{
+		"now":            {strconv.FormatInt(now.Unix(), 10), "", true},
+		"at the limit":   {strconv.FormatInt(now.Add(-forge.ReplayWindow).Unix(), 10), "", true},
+		"in the future":  {strconv.FormatInt(now.Add(forge.ReplayWindow).Unix(), 10), "", true},
+		"too old":        {strconv.FormatInt(now.Add(-forge.ReplayWindow-time.Second).Unix(), 10), "", false},
+		"too far ahead":  {strconv.FormatInt(now.Add(forge.ReplayWindow+time.Second).Unix(), 10), "", false},
+		"another time":   {strconv.FormatInt(now.Unix(), 10), strconv.FormatInt(now.Add(-time.Hour).Unix(), 10), false},
+		"no time":        {"", "", false},
+		"milliseconds":   {strconv.FormatInt(now.UnixMilli(), 10), "", false},
+		"no number":      {"now", "", false},
+		"the last one":   {"9223372036854775807", "", false},
+		"the first one":  {"-9223372036854775808", "", false},
+		"with a decimal": {strconv.FormatInt(now.Unix(), 10) + ".0", "", false},
+	} {
+		signed := test.signed
+		if signed == "" {
+			signed = test.timestamp
+		}
+		header := http.Header{}
+		header.Set(forge.HeaderTimestamp, test.timestamp)
+		header.Set(forge.HeaderSignature, forge.Sign(key, signed, body))
+		err := f.Verify(forge.Delivery{Header: header, Body: body, Received: now}, key)
+		if (err == nil) != test.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestEventsThatNeedNoPoll checks the reason for each event that is no push, by forge, and that a name of an event or
+// a ref cannot control a terminal.
+func TestEventsThatNeedNoPoll(t *testing.T) {
+	const deleted = "0000000000000000000000000000000000000000"
+	for _, test := range []struct{ delivery, event, body, want string }{
+		{"github-push", "ping", `{"zen": "x"}`, "the webhook works"},
+		{"github-push", "star", `{}`, `nuon polls after pushes only, and this is the event "star"`},
+		{"github-push", "delete", `{"ref": "v1", "ref_type": "tag"}`, "tag v1 was deleted, so there is nothing to poll"},
+		{"github-push", "delete", `{"ref": "v\u001b[2J", "ref_type": "tag"}`,
+			"tag v [2J was deleted, so there is nothing to poll"},
+		{"github-push", "push",
+			`{"ref": "refs/heads/x", "after": "1", "deleted": true, "repository": {"html_url": "https://x/y"}}`,
+			"refs/heads/x was deleted, so there is nothing to poll"},
+		{"github-push", "push", `{"ref": "refs/heads/x", "after": "` + deleted +
+			`", "repository": {"clone_url": "https://x/y"}}`,
+			"refs/heads/x was deleted, so there is nothing to poll"},
+		{"gitlab-push", "Pipeline Hook", `{"object_kind": "pipeline"}`,
+			`nuon polls after pushes only, and this is the event "Pipeline Hook"`},
+		{"gitlab-push", "System Hook", `{"event_name": "user_create"}`,
+			`nuon polls after pushes only, and this is the event "System Hook"`},
+		{"gitlab-push", "Push Hook",
+			`{"object_kind": "push", "ref": "refs/heads/x", "after": "", "project": {"web_url": "https://x/y"}}`,
+			"refs/heads/x was deleted, so there is nothing to poll"},
+		{"bitbucket-push", "repo:fork", `{}`, `nuon polls after pushes only, and this is the event "repo:fork"`},
+		{"bitbucket-push", "repo:push",
+			`{"repository": {"links": {"html": {"href": "https://x/y"}}}, "push": {"changes": [{"new": null}]}}`,
+			"the push only deleted, so there is nothing to poll"},
+		{"bitbucket-dc-push", "pr:opened", `{}`, `nuon polls after pushes only, and this is the event "pr:opened"`},
+		{"bitbucket-dc-push", "repo:refs_changed",
+			`{"repository": {"slug": "s", "project": {"key": "P"}}, "changes": [{"refId": ` +
+				`"refs/heads/x", "type": "DELETE"}]}`, "the push only deleted, so there is nothing to poll"},
+	} {
+		header, _ := forgetest.Load(t, test.delivery)
+		f, _ := forge.Identify(header)
+		for _, name := range []string{"X-GitHub-Event", "X-Gitlab-Event", "X-Event-Key"} {
+			if header.Get(name) != "" {
+				header.Set(name, test.event)
+			}
+		}
+		event, err := f.Parse(forge.Delivery{Header: header, Body: []byte(test.body)})
+		if err != nil || event.Skipped != test.want || len(event.Refs) > 0 || event.Name != test.event {
+			t.Errorf("%s %s %s: %+v, %v\nwant %s", test.delivery, test.event, test.body, event, err, test.want)
+		}
+	}
+}
+
 // TestMalformedPayloads checks that a signed body that is not a push payload is rejected with the
 // reason.
 func TestMalformedPayloads(t *testing.T) {

@@ -35,7 +35,7 @@ func (r Repository) String() string {
 	case err == nil && parsed.User != nil:
 		parsed.User = nil
 		first = parsed.String()
-	case err != nil && strings.Contains(first, "@"): // what is before the @ may be a password
+	case (err != nil || parsed.Opaque != "") && strings.Contains(first, "@"): // what is before the @ may be a password
 		first = first[strings.LastIndexByte(first, '@')+1:]
 	}
 	return printable(first)

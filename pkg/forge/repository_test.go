@@ -81,6 +81,7 @@ func TestNameOfARepository(t *testing.T) {
 		"https://ada:s3 cr3t@git.example/acme/shop":       "git.example/acme/shop",
 		"https://ada:s3@cr3t@git.example:x/acme":          "git.example:x/acme",
 		"git@git.example:acme/shop.git":                   "git.example:acme/shop.git",
+		"ada:s3cr3t@git.example/acme/shop":                "git.example/acme/shop",
 		"https://git.example/\x1b[2J":                     "https://git.example/ [2J",
 		"https://git.example/" + strings.Repeat("x", 300): "https://git.example/" + strings.Repeat("x", 180) + "…",
 	} {

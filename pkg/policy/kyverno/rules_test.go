@@ -325,6 +325,24 @@ func TestVariablesAreReportedOnce(t *testing.T) {
 	})
 }
 
+// TestVariablesOfSeveralTexts checks that a name is reported once for a policy, and once for each policy of a text.
+func TestVariablesOfSeveralTexts(t *testing.T) {
+	first := policyOf(ruleOf(pods,
+		"validate: {message: \"{{ images.a }} $(a)\", pattern: {a: \"$(b)\", b: \"{{ images.b }}\"}}"))
+	second := strings.Replace(policyOf(ruleOf(pods, "validate: {message: \"{{ typo }}\", deny: {}}")), "{name: p}",
+		"{name: q}", 1)
+	lines := strings.Count(first, "\n") + 1
+	checkSaid(t, map[string][]string{
+		first: {later(8, "a reference such as $(…)"), later(8, "the variable images")},
+		first + "---\n" + second: {later(8, "a reference such as $(…)"), later(8, "the variable images"),
+			fmt.Sprintf("%d variable: nothing gives the variable \"typo\" a value", lines+8)},
+		first + "---\n" + first: {later(8, "a reference such as $(…)"), later(8, "the variable images"),
+			later(lines+8, "a reference such as $(…)"), later(lines+8, "the variable images")},
+		// Only the name that an expression begins with has to have a value.
+		policyOf(ruleOf(pods, "validate: {message: \"{{ request.object.a || other }} {{ [other][0] }}\", deny: {}}")): nil,
+	})
+}
+
 // TestPlacesOfMessages checks the columns of what is reported of values in quotes, in several lines and behind
 // expressions of this product, and that long values are not underlined.
 func TestPlacesOfMessages(t *testing.T) {
