@@ -122,6 +122,34 @@ func (a *Azure) serveMachineToken(w http.ResponseWriter, q url.Values, m AzureMa
 
 // StartMachine starts the metadata service of a machine and returns its address, http://HOST:PORT.
 func (a *Azure) StartMachine(m AzureMachine) (string, error) {
+	running, err := a.RunMachine(m)
+	return running.Address, err
+}
+
+// RunningAzureMachine is a machine with its metadata service.
+type RunningAzureMachine struct {
+	Address string // http://HOST:PORT
+
+	mu       sync.Mutex
+	userData string
+}
+
+// SetUserData changes the user data of the machine, as an update of its stack does.
+func (r *RunningAzureMachine) SetUserData(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.userData = text
+}
+
+func (r *RunningAzureMachine) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.userData
+}
+
+// RunMachine starts the metadata service of a machine.
+func (a *Azure) RunMachine(m AzureMachine) (*RunningAzureMachine, error) {
+	running := &RunningAzureMachine{userData: m.UserData}
 	address, err := a.cloud.servePlain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		switch {
@@ -130,7 +158,7 @@ func (a *Azure) StartMachine(m AzureMachine) (string, error) {
 				http.StatusBadRequest)
 		case r.URL.Path == "/metadata/instance/compute/userData" && q.Get("api-version") >= "2021-01-01" &&
 			q.Get("format") == "text":
-			_, _ = io.WriteString(w, m.UserData)
+			_, _ = io.WriteString(w, running.text())
 		case r.URL.Path == "/metadata/instance/compute" && q.Get("api-version") >= "2021-01-01":
 			parts := strings.Split(m.Resource, "/") // /subscriptions/ID/resourcegroups/NAME/…
 			writeJSON(w, map[string]string{"subscriptionId": parts[2], "resourceGroupName": parts[4]})
@@ -140,5 +168,6 @@ func (a *Azure) StartMachine(m AzureMachine) (string, error) {
 			a.serveMachineToken(w, q, m)
 		}
 	}))
-	return "http://" + address, err
+	running.Address = "http://" + address
+	return running, err
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/cloudtest"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/azure"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/stacktest"
@@ -60,9 +62,7 @@ func given() map[string]any {
 	return map[string]any{"registry": "acme.azurecr.io/ledger", "registryPassword": "it's $(id) hunter2",
 		"sshPublicKey": "k", "inputDomain": "a'b\n$(id)",
 		"secretLicense": "x", "secretWildcardUri": "https://v.vault.azure.net/secrets/w",
-		"enableRepair": true, "untilRepair": "2026-11-23T22:00:00Z",
-		"networkName": "theirs", "publicSubnetName": "a", "privateSubnetName": "b",
-		"runnerSubnetName": "c"}
+		"enableRepair": true, "untilRepair": "2026-11-23T22:00:00Z"}
 }
 
 // TestEvaluation evaluates every expression of a template with what a customer enters. It fails for an unknown
@@ -73,7 +73,12 @@ func TestEvaluation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := stack(t)
 			s.ExistingNetwork = existing
-			d := deploy(t, render(t, s), given())
+			entered := given()
+			if existing {
+				maps.Copy(entered, map[string]any{"networkName": "theirs", "publicSubnetName": "a", "privateSubnetName": "b",
+					"runnerSubnetName": "c"})
+			}
+			d := deploy(t, render(t, s), entered)
 			machine := d.resource("Microsoft.Compute/virtualMachines")
 			if machine["name"] != installstack.RunnerRoleName(stacktest.InstallID) {
 				t.Errorf("the machine is %v, and the control plane accepts %s", machine["name"],
@@ -86,16 +91,16 @@ func TestEvaluation(t *testing.T) {
 			for _, output := range []string{"resource_group_id", "resource_group_name", "resource_group_location",
 				"subscription_id", "subscription_tenant_id", "network_id", "network_name", "public_subnet_ids",
 				"public_subnet_names", "private_subnet_ids", "private_subnet_names", "key_vault_id", "key_vault_name"} {
-				if v := d.outputs[output]; v == nil || v == "" {
+				if v := d.Outputs[output]; v == nil || v == "" {
 					t.Errorf("there is no output %s", output)
 				}
 			}
-			inputs := d.outputs["install_inputs"].(map[string]any)
+			inputs := d.Outputs["install_inputs"].(map[string]any)
 			if inputs["domain"] != "a'b\n$(id)" || inputs["size"] != "large" {
 				t.Errorf("the inputs are %v", inputs)
 			}
-			if d.outputs["smtp_password_arn"] != "" || d.outputs["license_arn"] == "" {
-				t.Errorf("the secrets are %v", d.outputs)
+			if d.Outputs["smtp_password_arn"] != "" || d.Outputs["license_arn"] == "" {
+				t.Errorf("the secrets are %v", d.Outputs)
 			}
 		})
 	}
@@ -112,18 +117,18 @@ func TestRoleOutputs(t *testing.T) {
 		d := deploy(t, raw, entered)
 		identities := d.resource("Microsoft.Compute/virtualMachines")["identity"].(map[string]any)["userAssignedIdentities"]
 		has := func(name any) bool {
-			_, has := identities.(map[string]any)[idOf("Microsoft.ManagedIdentity/userAssignedIdentities",
-				[]string{fmt.Sprint(name)})]
+			_, has := identities.(map[string]any)[group.ResourceID("Microsoft.ManagedIdentity/userAssignedIdentities",
+				fmt.Sprint(name))]
 			return has
 		}
-		if !has(d.outputs["provision_identity_name"]) || !has(d.outputs["maintenance_identity_name"]) {
-			t.Errorf("the machine has %v, and the roles are %v", identities, d.outputs)
+		if !has(d.Outputs["provision_identity_name"]) || !has(d.Outputs["maintenance_identity_name"]) {
+			t.Errorf("the machine has %v, and the roles are %v", identities, d.Outputs)
 		}
-		if d.outputs["deprovision_identity_name"] != "" {
-			t.Errorf("a role that is off is %v", d.outputs["deprovision_identity_name"])
+		if d.Outputs["deprovision_identity_name"] != "" {
+			t.Errorf("a role that is off is %v", d.Outputs["deprovision_identity_name"])
 		}
-		name := d.outputs["break_glass_identity_names"].(map[string]any)[repair]
-		end := d.outputs["break_glass_until"].(map[string]any)[repair]
+		name := d.Outputs["break_glass_identity_names"].(map[string]any)[repair]
+		end := d.Outputs["break_glass_until"].(map[string]any)[repair]
 		if has(repair) != on || (name == repair) != on || (name == "") == on || on && end != until || !on && end != "" {
 			t.Errorf("until %q: the role is %v with the end %v, and the machine has it: %t", until, name, end, has(repair))
 		}
@@ -143,7 +148,7 @@ func TestUserData(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(raw, &reported)
 	}
-	if diff := cmp.Diff(d.outputs, reported.Outputs); err != nil || diff != "" ||
+	if diff := cmp.Diff(d.Outputs, reported.Outputs); err != nil || diff != "" ||
 		reported.Install != stacktest.InstallID || reported.Version == "" {
 		t.Errorf("%v, %s%s", err, raw, diff)
 	}
@@ -181,11 +186,20 @@ func TestTarget(t *testing.T) {
 	facts := stacktest.Facts()
 	facts.Account = map[string]map[string]string{"azure_account": {"location": "westeurope",
 		"subscription_id": "00000000-0000-0000-0000-000000000001"}}
-	d := deploy(t, render(t, stacktest.Stack(t, stacktest.App("azure"), facts)), given())
-	for name, want := range map[string]string{"location": "westeurope",
-		"subscription": "00000000-0000-0000-0000-000000000001"} {
-		if allowed := d.template.Parameters[name].Allowed; len(allowed) != 1 || allowed[0] != want {
-			t.Errorf("%s may be %v", name, allowed)
+	raw := render(t, stacktest.Stack(t, stacktest.App("azure"), facts))
+	options := group
+	options.Subscription, options.Parameters = "00000000-0000-0000-0000-000000000001", given()
+	if _, err := cloudtest.EvaluateDeployment(raw, options); err != nil {
+		t.Error(err)
+	}
+	for parameter, other := range map[string]cloudtest.DeploymentOptions{
+		"location":     {Subscription: options.Subscription, Location: "northeurope"},
+		"subscription": {Subscription: "00000000-0000-0000-0000-000000000002", Location: "westeurope"},
+	} {
+		other.Parameters = given()
+		if _, err := cloudtest.EvaluateDeployment(raw, other); err == nil ||
+			!strings.Contains(err.Error(), "the parameter "+parameter+" is not one of") {
+			t.Errorf("another %s: %v", parameter, err)
 		}
 	}
 }
@@ -257,16 +271,18 @@ func TestHostileTexts(t *testing.T) {
 			r.Fatal(findings.Err())
 		}
 		entered := given()
+		delete(entered, "enableRepair")
+		delete(entered, "untilRepair")
 		for i := range app.Permissions {
 			if i < len(read.Stack.Roles) {
 				entered["enable"+read.Stack.Roles[i].ID] = true
 			}
 		}
 		d := deploy(r, raw, entered)
-		if got := d.outputs["install_inputs"].(map[string]any)["size"]; got != facts.Inputs["size"] {
+		if got := d.Outputs["install_inputs"].(map[string]any)["size"]; got != facts.Inputs["size"] {
 			r.Fatalf("the size is %q, not %q", got, facts.Inputs["size"])
 		}
-		for _, found := range d.resources {
+		for _, found := range d.Resources {
 			if found["type"] == "Microsoft.ManagedIdentity/userAssignedIdentities" &&
 				(!name.MatchString(found["name"].(string)) || len(found["name"].(string)) > 128) {
 				r.Fatalf("an identity is named %q", found["name"])
