@@ -3427,7 +3427,7 @@ type Offers struct {
 
 // OperationRole A role that the stack of an install created. The runner checks it against its own rules.
 type OperationRole struct {
-	// Cloud aws or gcp
+	// Cloud aws, azure or gcp
 	Cloud string `json:"cloud"`
 
 	// Key its name in the config, rendered
@@ -3436,10 +3436,10 @@ type OperationRole struct {
 	// Kind provision, maintenance, deprovision, custom or break_glass
 	Kind string `json:"kind"`
 
-	// Name name of the role on AWS, with its path but without account; the email of the service account on GCP
+	// Name name of the role on AWS, with its path but without account; the name of the managed identity on Azure; the email of the service account on GCP
 	Name string `json:"name"`
 
-	// Operation provision, reprovision, deprovision, deploy, teardown, trigger or health
+	// Operation provision, reprovision, deprovision, deploy, teardown, trigger, health or secrets
 	Operation string `json:"operation"`
 }
 

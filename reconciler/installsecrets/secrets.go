@@ -52,21 +52,27 @@ type Report struct {
 	Since time.Time `json:"since"`
 }
 
-// SpecSource returns what to check.
-type SpecSource interface {
-	// SecretsSpec returns what the release of an install declares, and a digest of it. has is false without secrets.
-	SecretsSpec(ctx context.Context, tx *store.Tx, install store.Install) (spec api.SecretsSpec, digest string, has bool,
-		err error)
+// Declared is what the release of an install declares of secrets.
+type Declared struct {
+	// Spec has the secrets, and the role under which the runner copies them into the cluster.
+	Spec   api.JobSpec
+	Digest string // of the secrets, and of what their templates read
+	NoRole string // why there is no such role now; empty if there is one, or the job needs none
+}
+
+// Source returns what to check.
+type Source interface {
+	DeclaredSecrets(ctx context.Context, tx *store.Tx, install store.Install) (Declared, error)
 }
 
 // Secrets enqueues checks and stores their results. It is safe for concurrent use, by any number of replicas.
 type Secrets struct {
-	store *store.Store
-	specs SpecSource
+	store  *store.Store
+	source Source
 }
 
 // New returns the service.
-func New(s *store.Store, specs SpecSource) *Secrets { return &Secrets{store: s, specs: specs} }
+func New(s *store.Store, source Source) *Secrets { return &Secrets{store: s, source: source} }
 
 // Reconcile enqueues a check for the runner of an install, unless one is queued or running or the runner cannot
 // check. It returns no error for a deleted install.
@@ -75,7 +81,7 @@ func (s *Secrets) Reconcile(ctx context.Context, org, installID string) error {
 }
 
 func (s *Secrets) reconcile(ctx context.Context, tx *store.Tx, install store.Install) error {
-	spec, digest, has, err := s.specs.SecretsSpec(ctx, tx, install)
+	declared, err := s.source.DeclaredSecrets(ctx, tx, install)
 	if err != nil {
 		return err
 	}
@@ -83,6 +89,7 @@ func (s *Secrets) reconcile(ctx context.Context, tx *store.Tx, install store.Ins
 	if err != nil {
 		return err
 	}
+	has := len(declared.Spec.Secrets.Secrets) > 0
 	if !has && !slices.ContainsFunc(reports, func(r Report) bool { return len(r.Copies) > 0 }) {
 		if err := tx.DeleteInstallSecrets(ctx, tx.Org, install.ID); err != nil {
 			return err
@@ -94,9 +101,9 @@ func (s *Secrets) reconcile(ctx context.Context, tx *store.Tx, install store.Ins
 		return err
 	}
 	started := false
-	if available && Allowed(runner) {
-		started, err = installcheck.Secrets.Start(ctx, tx, install, reason(checked),
-			api.JobSpec{TimeoutSeconds: jobTimeout, Secrets: spec})
+	if available && Allowed(runner) && declared.NoRole == "" { // what waits for a copy states why
+		declared.Spec.TimeoutSeconds = jobTimeout
+		started, err = installcheck.Secrets.Start(ctx, tx, install, reason(checked), declared.Spec)
 	}
 	if err != nil {
 		return err
@@ -104,7 +111,7 @@ func (s *Secrets) reconcile(ctx context.Context, tx *store.Tx, install store.Ins
 	if !started {
 		return installcheck.Secrets.SetDueIn(ctx, tx, install.ID, idleInterval)
 	}
-	if err := tx.SecretsRequested(ctx, tx.Org, install.ID, digest); err != nil {
+	if err := tx.SecretsRequested(ctx, tx.Org, install.ID, declared.Digest); err != nil {
 		return err
 	}
 	return installcheck.Secrets.SetDueIn(ctx, tx, install.ID, settledInterval)

@@ -13,16 +13,22 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// declared returns a spec with these secrets, for every install.
+// declared are the names of the secrets of every install, after "-" for a role that is off.
 type declared []string
 
-func (d declared) SecretsSpec(_ context.Context, _ *store.Tx, install store.Install) (api.SecretsSpec, string, bool,
+func (d declared) DeclaredSecrets(_ context.Context, _ *store.Tx, install store.Install) (installsecrets.Declared,
 	error) {
-	spec := api.SecretsSpec{Install: install.Name, InstallID: install.ID, Secrets: []api.SecretSpec{}}
+	made := installsecrets.Declared{Digest: strings.Join(d, " ")}
+	made.Spec.Secrets = api.SecretsSpec{Install: install.Name, InstallID: install.ID, Secrets: []api.SecretSpec{}}
+	made.Spec.Role = api.OperationRole{Cloud: "aws", Name: "maintenance", Operation: "secrets"}
 	for _, name := range d {
-		spec.Secrets = append(spec.Secrets, api.SecretSpec{Name: name, Copies: []api.SecretCopy{}})
+		if name == "-" {
+			made.Spec.Role, made.NoRole = api.OperationRole{}, "the role is off"
+			continue
+		}
+		made.Spec.Secrets.Secrets = append(made.Spec.Secrets.Secrets, api.SecretSpec{Name: name, Copies: []api.SecretCopy{}})
 	}
-	return spec, strings.Join(d, " "), len(d) > 0, nil
+	return made, nil
 }
 
 type rig struct {
@@ -99,6 +105,20 @@ func (r *rig) rollouts(t *testing.T) string {
 
 func present(name, version string) api.SecretStatus {
 	return api.SecretStatus{Name: name, State: api.SecretStatusStatePresent, Version: version}
+}
+
+// TestRoleOfCopies checks that a check has the role of the copies, and that none runs without it until it is on.
+func TestRoleOfCopies(t *testing.T) {
+	r := newRig(t, "-", "db")
+	r.reconcile(t)
+	if got := r.Text(t, "select count(*)::text from jobs where kind = 'secrets'") + "|" + r.due(t); got != "0|30" {
+		t.Errorf("while the role is off: %s", got)
+	}
+	r.declare("db")
+	r.reconcile(t)
+	if got := r.Text(t, "select spec -> 'role' ->> 'name' from jobs where kind = 'secrets'"); got != "maintenance" {
+		t.Errorf("the check runs under %q", got)
+	}
 }
 
 // TestReports checks that a report is stored, that a changed one has the install reconciled, and when the next

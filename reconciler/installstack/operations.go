@@ -12,7 +12,8 @@ import (
 // Verb is what an operation does with its principal, as in operation_roles.toml.
 type Verb string
 
-// The verbs. Health is not configured: a check of health runs under the maintenance role.
+// The verbs. The last two are not configured: a check of health, and the copy of secrets into the cluster, run under
+// the maintenance role.
 const (
 	VerbProvision   Verb = "provision"
 	VerbReprovision Verb = "reprovision"
@@ -21,11 +22,12 @@ const (
 	VerbTeardown    Verb = "teardown"
 	VerbTrigger     Verb = "trigger"
 	VerbHealth      Verb = "health"
+	VerbSecrets     Verb = "secrets"
 )
 
 // Operation is something that runs under a role.
 type Operation struct {
-	// Action or Component is the principal, by its name. Both are empty for a check of health.
+	// Action or Component is the principal, by its name. Both are empty for a check of health and a copy of secrets.
 	Action, Component string
 	Verb              Verb
 	// Role is the role that a person chose for one run, by its name in the config, rendered; empty for none.
@@ -37,6 +39,8 @@ func (o Operation) String() string {
 	switch {
 	case o.Action != "":
 		return "action " + o.Action
+	case o.Verb == VerbSecrets:
+		return "copy of secrets into the cluster"
 	case o.Component == "":
 		return "check of health"
 	}

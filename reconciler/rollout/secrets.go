@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/installsecrets"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -172,7 +173,11 @@ func (s *snapshot) secretProblem(secret *appconfig.Secret) (reason string, stuck
 			true
 	case !s.addressKnown(secret):
 		return fmt.Sprintf("secret %s is not known: the output with its address has no value yet", secret.Name), false
-	case !reported:
+	}
+	if why := s.noCopyRole(); why != "" {
+		return fmt.Sprintf("secret %s is not checked: %s", secret.Name, why), true
+	}
+	if !reported {
 		return fmt.Sprintf("secret %s is not known: the runner has not reported it yet", secret.Name), false
 	}
 	switch report.State {
@@ -218,8 +223,9 @@ func (d *resolver) waitForSecrets(p *installComponent, w *desiredState) {
 		report := d.secrets[secret.Name]
 		switch {
 		case reason == "" && !report.Copied:
-			wait(fmt.Sprintf("secret %s is not copied into the cluster yet%s", secret.Name, prefixed(": ", report.Problem)),
-				report.Problem != "")
+			problem := cmp.Or(d.noCopyRole(), report.Problem)
+			wait(fmt.Sprintf("secret %s is not copied into the cluster yet%s", secret.Name, prefixed(": ", problem)),
+				problem != "")
 		case reason != "" && (report.State != api.SecretStatusStateMissing || isExpected(secret)):
 			wait(reason, stuck)
 		default:
@@ -288,18 +294,38 @@ func (d *resolver) comesFrom(secret *appconfig.Secret, component string) bool {
 	return false
 }
 
-// SecretsSpec returns what the release of an install declares of secrets (installsecrets.SpecSource).
-func (r *Rollout) SecretsSpec(ctx context.Context, tx *store.Tx, install store.Install) (spec api.SecretsSpec,
-	digest string, has bool, err error) {
+// noCopyRole returns why no secrets job runs now: it would make copies, and there is no role for that. It is empty
+// otherwise.
+func (s *snapshot) noCopyRole() string {
+	spec, _ := s.secretsSpec()
+	_, why := s.copyRole(spec)
+	return why
+}
+
+// DeclaredSecrets returns what the release of an install declares of secrets (installsecrets.Source).
+func (r *Rollout) DeclaredSecrets(ctx context.Context, tx *store.Tx, install store.Install) (
+	declared installsecrets.Declared, err error) {
 	s, err := loadLocked(ctx, tx, install, r.configs)
 	if err != nil {
-		return api.SecretsSpec{}, "", false, err
+		return declared, err
 	}
 	spec, refs := s.secretsSpec()
+	declared.Digest = s.digestOf(spec, refs)
 	if spec.Values, err = s.values(refs); err != nil {
-		return api.SecretsSpec{}, "", false, err
+		return declared, err
 	}
-	return spec, s.digestOf(spec, refs), len(spec.Secrets) > 0, nil
+	declared.Spec.Secrets = spec
+	declared.Spec.Role, declared.NoRole = s.copyRole(spec)
+	return declared, nil
+}
+
+// copyRole returns the role under which a secrets job reaches the cluster, or why there is none now. Both are zero for
+// a job that makes no copies: the runner itself reads the store.
+func (s *snapshot) copyRole(spec api.SecretsSpec) (role api.OperationRole, why string) {
+	if len(spec.Cluster.Path) == 0 {
+		return role, ""
+	}
+	return s.operationRole(installstack.Operation{Verb: installstack.VerbSecrets})
 }
 
 // secretsSpec returns the spec of a secrets job without values, and the paths that its templates read. A secret whose

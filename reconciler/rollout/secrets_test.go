@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +148,41 @@ func TestComponentsWaitForCopies(t *testing.T) {
 		}
 		if got := states["web"].WaitReason; got != "" {
 			t.Errorf("%s: a chart of another namespace waits: %q", name, got)
+		}
+	}
+}
+
+// TestRoleOfSecrets checks that a secrets job has the maintenance role once it copies into the cluster, and that what
+// waits for a copy names a role that is off.
+func TestRoleOfSecrets(t *testing.T) {
+	s := withRoles("aws")
+	s.config.Secrets = []appconfig.Secret{{Name: "db", Required: true, KubernetesSync: true,
+		KubernetesSecretNamespace: "shop", KubernetesSecretName: "db"}}
+	s.stack = stackOutputs("provision_iam_role_arn", `"arn:aws:iam::1:role/p"`, "maintenance_iam_role_arn",
+		`"arn:aws:iam::1:role/m"`)
+	s.report(status("db", "present", "v1", ""))
+	role := func() (string, string) {
+		spec, _ := s.secretsSpec()
+		role, why := s.copyRole(spec)
+		return strings.TrimSpace(role.Name + " " + role.Operation), why
+	}
+	if got, why := role(); got != "" || why != "" {
+		t.Errorf("before there is a cluster: %q, %q", got, why)
+	}
+	s.land("sandbox")
+	if got, why := role(); got != "m secrets" || why != "" {
+		t.Errorf("with a cluster: %q, %q", got, why)
+	}
+	s.stack["maintenance_iam_role_arn"] = json.RawMessage(`""`)
+	const off = "the copy of secrets into the cluster runs under the role "
+	if got, why := role(); got != "" || !strings.HasPrefix(why, off) {
+		t.Errorf("with the role off: %q, %q", got, why)
+	}
+	for _, state := range []api.SecretStatusState{"missing", "unknown"} {
+		s.report(status("db", state, "", ""))
+		if why, stuck := s.secretProblem(&s.config.Secrets[0]); !strings.HasPrefix(why, "secret db is not checked: "+off) ||
+			!stuck {
+			t.Errorf("with the role off, a secret that is %s: %q", state, why)
 		}
 	}
 }
