@@ -94,7 +94,8 @@ func newDeprovision(e *cmdenv.Env) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		Long: `Plan the removal of everything in an install, in reverse order: dependents first, the sandbox last.
 
-Each plan needs an approval. When everything is removed, delete the record with "nuon installs forget".`,
+Each plan needs an approval. When everything is removed, the customer deletes the install's stack, which
+"nuon installs get" then names, and you delete the record with "nuon installs forget".`,
 		Example:           "  nuon installs deprovision acme --dry-run\n  nuon installs deprovision acme --yes",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -66,7 +66,7 @@ func show(w io.Writer, i api.Install, more ...string) error {
 	}
 	lines = append(lines, overrideLines(i.Overrides)...)
 	if i.Stack.Status != "" {
-		lines = append(lines, "stack                "+stackLine(i.Name, i.Stack))
+		lines = append(lines, "stack                "+stackLine(i))
 	}
 	if s := i.StackOutputs; s.Version > 0 || len(s.Missing) > 0 {
 		lines = append(append(lines, "stack outputs"), stackLines(s)...)

@@ -36,3 +36,28 @@ func TestLongOutputsAreCut(t *testing.T) {
 		}
 	}
 }
+
+// TestStackOfADeprovisionedInstall checks that the customer's last step is named, until the stack reports its deletion.
+func TestStackOfADeprovisionedInstall(t *testing.T) {
+	i := api.Install{Status: api.InstallStatusDeprovisioned, Stack: api.StackStatus{Status: api.StackActive, Newest: 2}}
+	check := func(want string) {
+		t.Helper()
+		var got strings.Builder
+		if err := show(&got, i); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(got.String(), "stack                "+want+"\n") {
+			t.Errorf("no %q in:\n%s", want, got.String())
+		}
+	}
+	const now = "nothing of the app is left, so the customer deletes the stack now"
+	check(now)
+	i.StackOutputs.PhoneHome = &api.PhoneHomeState{Subject: api.CloudSubject{Cloud: "gcp", Account: "acme-prod"}}
+	check(now + ", in the gcp account acme-prod")
+	i.StackOutputs.PhoneHome.StackID = "arn:aws:cloudformation:eu-central-1:123456789012:stack/acme/1"
+	check(now + ": arn:aws:cloudformation:eu-central-1:123456789012:stack/acme/1")
+	i.Stack.Status = api.StackDeleted
+	check("deleted by the customer")
+	i.Status, i.Stack.Status = api.InstallStatusCurrent, api.StackActive
+	check("version 2, the newest")
+}

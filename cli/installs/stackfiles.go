@@ -141,8 +141,28 @@ func shortDigest(digest string) string {
 	return digits[:min(len(digits), 12)]
 }
 
+// stackToDelete names the stack that the customer deletes when the install is deprovisioned. last is its last report,
+// or nil.
+func stackToDelete(last *api.PhoneHomeState) string {
+	text := "nothing of the app is left, so the customer deletes the stack now"
+	switch {
+	case last == nil:
+	case last.StackID != "":
+		text += ": " + last.StackID
+	default:
+		text += ", in the " + string(last.Subject.Cloud) + " account " + last.Subject.Account
+	}
+	return text
+}
+
 // stackLine describes the status of a stack for people.
-func stackLine(install string, s api.StackStatus) string {
+func stackLine(i api.Install) string {
+	install, s := i.Name, i.Stack
+	switch {
+	case s.Status == api.StackPending, s.Status == api.StackDeleted:
+	case i.Status == api.InstallStatusDeprovisioned:
+		return stackToDelete(i.StackOutputs.PhoneHome)
+	}
 	switch s.Status {
 	case api.StackPending:
 		return fmt.Sprintf("version %d, which the customer has not created yet, as far as is known", s.Newest)

@@ -1,7 +1,9 @@
 package installs
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,6 +130,37 @@ aws cloudformation deploy --template-file shop/template.json \
 	for _, bad := range []string{"http://b.s3.amazonaws.com/t.json", "t.json"} {
 		if _, _, err := runStack(t, "link", "acme", "--template-url", bad); exitcode.CodeOf(err) != exitcode.Usage {
 			t.Errorf("--template-url %s: %v", bad, err)
+		}
+	}
+}
+
+// TestUploadedTemplate checks that the link to a file that a person uploaded is printed only for the newest version.
+func TestUploadedTemplate(t *testing.T) {
+	stack := templates[1]
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/newest.json":
+			_, _ = io.WriteString(w, stack.Files[0].Content)
+		case "/older.json":
+			_, _ = io.WriteString(w, "{}")
+		case "/longer.json":
+			_, _ = io.WriteString(w, stack.Files[0].Content+" ")
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	before := http.DefaultClient
+	t.Cleanup(func() { http.DefaultClient = before })
+	http.DefaultClient = server.Client()
+	for file, want := range map[string]string{"/newest.json": "", "/older.json": "is not version",
+		"/longer.json": "is not version", "/none.json": "404"} {
+		link, err := linkOf(t.Context(), "acme", stack, server.URL+file)
+		switch {
+		case want == "" && (err != nil || link.Link != consoleLink(server.URL+file, stack)):
+			t.Errorf("%s: %+v, %v", file, link, err)
+		case want != "" && (err == nil || link.Link != "" || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %+v, %v", file, link, err)
 		}
 	}
 }

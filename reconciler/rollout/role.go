@@ -10,6 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
+	"github.com/nuon-toolkit/nuon/reconciler/runners"
+	"github.com/nuon-toolkit/nuon/reconciler/stackversion"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -25,16 +27,25 @@ var roleOutputsOf = map[string]roleOutputs{
 	"gcp":   {"_sa_email", "custom_sa_emails", "break_glass_sa_emails"},
 }
 
-// hasRoles reports whether jobs of the install run under roles: the app declares some, and the customer's stack
-// reported any.
-func (s *snapshot) hasRoles() bool {
+// declaresRoles reports whether the app declares roles of a cloud that has them.
+func (s *snapshot) declaresRoles() bool {
 	if s.config == nil || len(s.config.Permissions)+len(s.config.BreakGlass) == 0 {
 		return false
 	}
-	outputs, known := roleOutputsOf[s.config.Cloud()]
-	if !known {
+	_, known := roleOutputsOf[s.config.Cloud()]
+	return known
+}
+
+// hasRoles reports whether jobs of the install run under roles: the app declares some, and the customer's stack
+// reported any, or the runner is the machine of a stack.
+func (s *snapshot) hasRoles() bool {
+	if !s.declaresRoles() {
 		return false
 	}
+	if runners.ByIdentity(s.runner) {
+		return true
+	}
+	outputs := roleOutputsOf[s.config.Cloud()]
 	for _, kind := range []installstack.RoleKind{installstack.Provision, installstack.Maintenance,
 		installstack.Deprovision} {
 		if s.stack[string(kind)+outputs.standing] != nil {
@@ -48,15 +59,26 @@ func (s *snapshot) hasRoles() bool {
 // with the runner's own identity.
 func (s *snapshot) operationRole(op installstack.Operation) (role api.OperationRole, why string) {
 	if !s.hasRoles() {
+		if s.declaresRoles() && s.config.Stack != nil && s.stack == nil && s.runnerKey == "" {
+			return role, "the app declares roles, and no runner has registered yet, so it is not known whether the customer's " +
+				"stack has them"
+		}
 		return role, ""
 	}
 	found, err := s.appRoles().For(op)
 	if err != nil {
 		return role, err.Error()
 	}
+	if s.stack == nil {
+		return role, fmt.Sprintf("the %s runs under the role %s of the customer's stack, which has reported nothing yet", op,
+			found.Key)
+	}
 	cloud := s.config.Cloud()
 	output, reported := s.reportedRole(roleOutputsOf[cloud], found)
 	switch {
+	case s.stackRunning == stackversion.Deleted:
+		return role, fmt.Sprintf("the %s runs under the role %s of the customer's stack, which the customer has deleted; "+
+			"the customer creates it again: nuon installs stack link %s", op, found.Key, s.address())
 	case found.Kind == installstack.BreakGlass && !s.breakGlass[found.Key]:
 		return role, fmt.Sprintf("the %s runs under the break-glass role %s, which is not requested; request it: nuon "+
 			"break-glass request %s %s --reason TEXT --for 2h", op, found.Key, s.address(), found.Key)
@@ -65,8 +87,8 @@ func (s *snapshot) operationRole(op installstack.Operation) (role api.OperationR
 			"the customer does: nuon break-glass list %s", op, found.Key, s.address())
 	case reported == "":
 		return role, fmt.Sprintf("the %s runs under the role %s, which is switched off in the customer's stack; the "+
-			"customer switches it on there, and you set the outputs again: nuon installs stack set %s --file FILE", op,
-			found.Key, s.address())
+			"customer switches it on there, and it continues when the stack has reported that, or you did: nuon installs "+
+			"stack set %s --file FILE", op, found.Key, s.address())
 	}
 	name := reported
 	if cloud == "aws" {
@@ -177,6 +199,6 @@ func deployOperation(p *installComponent, remove bool) installstack.Operation {
 // is known nevertheless, so its digest is, too.
 func (d *resolver) waitForRole(p *installComponent, w *desiredState) {
 	if _, why := d.operationRole(deployOperation(p, w.Absent)); why != "" {
-		w.WaitReason, w.Stalled, w.NoRole, w.externalWait = why, true, true, true
+		w.WaitReason, w.Stalled, w.NoRole, w.externalWait = why, d.runnerKey != "", true, true
 	}
 }

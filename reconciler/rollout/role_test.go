@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
+	"github.com/nuon-toolkit/nuon/reconciler/stackversion"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -91,6 +92,53 @@ func TestRolesOfJobs(t *testing.T) {
 				t.Errorf("got %+v, %q", role, why)
 			}
 		})
+	}
+}
+
+// TestRolesBeforeTheReport checks that nothing runs with the identity of a stack's own machine, before the stack has
+// reported its roles and while all are off, and that runners which no stack created do without.
+func TestRolesBeforeTheReport(t *testing.T) {
+	op := installstack.Operation{Component: "sandbox", Verb: installstack.VerbProvision}
+	for name, c := range map[string]struct {
+		key, by string
+		stack   []string
+		want    string
+	}{
+		"no runner":                         {"", "", nil, "no runner has registered yet"},
+		"a runner with a token":             {"key_1", "token", nil, ""},
+		"the machine of a stack":            {"key_1", "identity", nil, "which has reported nothing yet"},
+		"the machine of a stack, roles off": {"key_1", "identity", []string{"vpc_id", `"vpc-1"`}, "which is switched off"},
+	} {
+		s := withRoles("aws")
+		s.config.Stack = &format.Stack{}
+		s.runnerKey, s.runner.RegisteredBy, s.stack = c.key, c.by, nil
+		if c.stack != nil {
+			s.stack = stackOutputs(c.stack...)
+		}
+		role, why := s.operationRole(op)
+		if role.Name != "" || (why == "") != (c.want == "") || !strings.Contains(why, c.want) {
+			t.Errorf("%s: got %+v, %q", name, role, why)
+		}
+	}
+}
+
+// TestRoleOfADeletedStack checks that an operation waits for a stack that the customer deleted, although its roles were
+// reported before.
+func TestRoleOfADeletedStack(t *testing.T) {
+	s := withRoles("aws")
+	s.stack = stackOutputs("provision_iam_role_arn", `"arn:aws:iam::1:role/p"`, "deprovision_iam_role_arn",
+		`"arn:aws:iam::1:role/d"`)
+	for _, verb := range []installstack.Verb{installstack.VerbProvision, installstack.VerbDeprovision} {
+		op := installstack.Operation{Component: "sandbox", Verb: verb}
+		s.stackRunning = "1"
+		if role, why := s.operationRole(op); role.Name == "" || why != "" {
+			t.Errorf("%s: got %+v, %q", op, role, why)
+		}
+		s.stackRunning = stackversion.Deleted
+		role, why := s.operationRole(op)
+		if role.Name != "" || !strings.Contains(why, "of the customer's stack, which the customer has deleted") {
+			t.Errorf("%s of a deleted stack: got %+v, %q", op, role, why)
+		}
 	}
 }
 
