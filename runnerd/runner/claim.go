@@ -24,14 +24,9 @@ func (r *runner) enroll(ctx context.Context, key seal.Identity) (identity, error
 	if !r.Token.IsZero() {
 		return r.register(ctx, key)
 	}
-	pace := apiclient.RetryPolicy{First: r.Timing.BackoffMin, Max: r.Timing.BackoffMax, Connection: r.connection,
-		IsFinal: func(refusal *apiclient.ResponseError) bool {
-			return refusal.Code != codeWaiting && refusal.Code != codeUnavailable && refusal.Code != codeNonce &&
-				apiclient.FinalByStatus(refusal)
-		}}
 	var registered *api.Registered
 	said := ""
-	err := apiclient.Retry(ctx, pace, func(ctx context.Context) (err error) {
+	err := apiclient.Retry(ctx, r.claimPace(), func(ctx context.Context) (err error) {
 		registered, err = r.claim(ctx, key)
 		if refusal := apiclient.AsResponseError(err); refusal != nil && refusal.Code == codeWaiting &&
 			refusal.Title != said {
@@ -46,6 +41,16 @@ func (r *runner) enroll(ctx context.Context, key seal.Identity) (identity, error
 	}
 	r.log.Info("registered by the cloud identity of this machine", "cloud", r.Claim.Cloud)
 	return identityOf(registered), nil
+}
+
+// claimPace returns when a machine tries again to register by its cloud identity. Somebody waits for it, so it pauses
+// for at most half of BackoffMax.
+func (r *runner) claimPace() apiclient.RetryPolicy {
+	return apiclient.RetryPolicy{First: r.Timing.BackoffMin, Max: r.Timing.BackoffMax / 2, Connection: r.connection,
+		IsFinal: func(refusal *apiclient.ResponseError) bool {
+			return refusal.Code != codeWaiting && refusal.Code != codeUnavailable && refusal.Code != codeNonce &&
+				apiclient.FinalByStatus(refusal)
+		}}
 }
 
 // claimAgain registers by the cloud identity after the keys were rejected. The next rejection tries

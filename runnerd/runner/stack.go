@@ -39,7 +39,7 @@ func (r *runner) stackLoop(ctx context.Context, read func(ctx context.Context) (
 		if err != nil && ctx.Err() == nil {
 			r.log.Warn("cannot report the outputs of the stack now", "error", err)
 		}
-		if !backoff.Pause(ctx, r.Timing.CleanupInterval) {
+		if !backoff.Pause(ctx, r.Timing.StackInterval) {
 			return
 		}
 	}

@@ -51,6 +51,8 @@ type Timing struct {
 	PolicyInterval time.Duration
 	// RoleInterval is how often a role is tried again that the cloud does not let the runner use.
 	RoleInterval time.Duration
+	// StackInterval is how often the outputs of the stack are read from the machine, which reports them when they change.
+	StackInterval time.Duration
 	// JobLimit is how long a job may run when neither its spec nor the runner file has a limit.
 	JobLimit time.Duration
 	// CleanupInterval is the time between two removals of old files, and MaxAge the age at
@@ -87,6 +89,7 @@ func From(tick time.Duration) Timing {
 		StopWait:          10 * tick,
 		PolicyInterval:    tick,
 		RoleInterval:      15 * tick,
+		StackInterval:     15 * tick,
 		JobLimit:          2 * 3600 * tick,
 		CleanupInterval:   3600 * tick,
 		MaxAge:            30 * 24 * 3600 * tick,

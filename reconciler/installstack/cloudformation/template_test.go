@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -378,6 +379,23 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestLargeStack checks that a stack of 20 roles and 40 parameters is far below the limits of CloudFormation.
+func TestLargeStack(t *testing.T) {
+	raw := render(t, stacktest.Stack(t, stacktest.Large(20, 10), stacktest.Facts()))
+	parsed, roles := parse(t, raw), 0
+	for _, r := range parsed.Resources {
+		if r.Type == "AWS::IAM::Role" {
+			roles++
+		}
+	}
+	if roles < 20 || len(parsed.Parameters) < 40 {
+		t.Fatalf("%d roles and %d parameters", roles, len(parsed.Parameters))
+	}
+	if len(raw) > 1_000_000/2 || len(parsed.Parameters) > 200/2 || len(parsed.Resources) > 500/2 {
+		t.Errorf("%d bytes, %d parameters, %d resources", len(raw), len(parsed.Parameters), len(parsed.Resources))
+	}
+}
+
 // TestHostileTexts renders stacks whose texts come from an attacker: the same bytes each time, nothing that
 // CloudFormation would interpret, and names within the limits.
 func TestHostileTexts(t *testing.T) {
@@ -434,17 +452,35 @@ func TestHostileTexts(t *testing.T) {
 	})
 }
 
-// BenchmarkRender renders a stack of 20 roles and 40 parameters.
+// BenchmarkRender reads the config of a stack of 20 roles and 40 parameters and renders it, beside encoding/json, which
+// decodes and indents the same template.
 func BenchmarkRender(b *testing.B) {
 	app, facts := stacktest.Large(20, 10), stacktest.Facts()
 	raw := render(b, stacktest.Stack(b, app, facts))
 	if parameters := len(parse(b, raw).Parameters); parameters < 40 {
 		b.Fatalf("%d parameters", parameters)
 	}
-	b.ReportMetric(float64(len(raw)), "template-bytes")
+	var ours, peer time.Duration
 	for b.Loop() {
+		begin := time.Now()
 		render(b, stacktest.Stack(b, app, facts))
+		ours += time.Since(begin)
+
+		begin = time.Now()
+		var decoded any
+		if err := json.Unmarshal(raw, &decoded); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := json.MarshalIndent(decoded, "", " "); err != nil {
+			b.Fatal(err)
+		}
+		peer += time.Since(begin)
 	}
+	b.ReportMetric(0, "ns/op") // the sum of both is meaningless
+	b.ReportMetric(float64(len(raw)), "template-bytes")
+	b.ReportMetric(1000*ours.Seconds()/float64(b.N), "ms/render")
+	b.ReportMetric(1000*peer.Seconds()/float64(b.N), "ms/json")
+	b.ReportMetric(ours.Seconds()/peer.Seconds(), "ratio")
 }
 
 // TestBreakGlassEnds checks that a break-glass role cannot be switched on without an end, and that its trust and its

@@ -7,6 +7,7 @@ locals {
 
   custom_emails      = { for id, role in local.enabled : role.key => local.emails[id] if role.kind == "custom" }
   break_glass_emails = { for id, role in local.enabled : role.key => local.emails[id] if role.kind == "break_glass" }
+  break_glass_until  = { for id, role in local.enabled : role.key => var.break_glass_until[id] if role.kind == "break_glass" }
 }
 
 resource "google_service_account" "role" {
@@ -95,5 +96,5 @@ output "break_glass_sa_emails" {
 }
 
 output "break_glass_until" {
-  value = { for id, role in local.enabled : role.key => var.break_glass_until[id] if role.kind == "break_glass" }
+  value = local.break_glass_until
 }

@@ -26,6 +26,7 @@ locals {
     deprovision_sa_email         = lookup(local.emails, "deprovision", "")
     custom_sa_emails             = local.custom_emails
     break_glass_sa_emails        = local.break_glass_emails
+    break_glass_until            = local.break_glass_until
     install_inputs               = local.install_inputs
   }) : name => value if value != null && value != "" }
 }
