@@ -31,6 +31,7 @@ type AWS struct {
 	roles      map[string]*Role // by ARN
 	sessions   map[string]Session
 	federation map[string]*issuer // by account
+	shortened  time.Duration      // of ShortenSessions; zero for none
 	// Secrets is the Secrets Manager of all accounts, in which stacks store secrets.
 	Secrets *SecretsManager
 }
@@ -98,6 +99,16 @@ func (a *AWS) AddRole(r Role) Role {
 	return r
 }
 
+// Role returns a role; the zero value if there is none.
+func (a *AWS) Role(arn string) Role {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if role := a.roles[arn]; role != nil {
+		return *role
+	}
+	return Role{}
+}
+
 // RemoveRole removes a role. Its sessions continue until they expire, as in AWS, but may do nothing any more.
 func (a *AWS) RemoveRole(arn string) {
 	a.mu.Lock()
@@ -114,6 +125,14 @@ func (a *AWS) NewSession(role Role, name string, life time.Duration) Session {
 	defer a.mu.Unlock()
 	a.sessions[s.AccessKeyID] = s
 	return s
+}
+
+// ShortenSessions makes the sessions that other sessions start from now on end after a time, as if the rest of it had
+// passed already.
+func (a *AWS) ShortenSessions(life time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.shortened = life
 }
 
 // AWSError is an error in the terms of AWS.

@@ -70,7 +70,7 @@ var sessionName = regexp.MustCompile(`^[\w+=,.@-]{2,64}$`)
 func (a *AWS) assumeRole(w http.ResponseWriter, s Session, v url.Values) error {
 	arn, name := v.Get("RoleArn"), v.Get("RoleSessionName")
 	a.mu.Lock()
-	role := a.roles[arn]
+	role, shortened := a.roles[arn], a.shortened
 	a.mu.Unlock()
 	seconds, err := strconv.Atoi(v.Get("DurationSeconds"))
 	if v.Get("DurationSeconds") == "" {
@@ -93,6 +93,9 @@ func (a *AWS) assumeRole(w http.ResponseWriter, s Session, v url.Values) error {
 	case life > maxChained: // the caller is always a session of a role
 		return AWSError{400, "ValidationError",
 			"The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining"}
+	}
+	if shortened > 0 {
+		life = min(life, shortened)
 	}
 	made := a.NewSession(*role, name, life)
 	made.Chained, made.Tags = true, map[string]string{}

@@ -22,13 +22,19 @@ func (w *world) owner(dir string, args ...string) string {
 	return string(said)
 }
 
-// repair runs the action of the break-glass role, and approves its script. It returns the workflow when it has ended,
-// or when its step waits for the reason.
+// repair runs the action of the break-glass role.
 func (w *world) repair(install, reason string) (done api.Workflow, waits bool) {
 	w.Helper()
+	return w.act(install, "repair", reason)
+}
+
+// act runs an action and approves its script. It returns the workflow when it has ended, or when its step waits for the
+// reason.
+func (w *world) act(install, action, reason string) (done api.Workflow, waits bool) {
+	w.Helper()
 	var begun api.Asked
-	w.Must(w.Fleet.JSON(w.Ctx, &begun, "run", install, "repair"))
-	w.Must(fleet.Until(w.Ctx, testtime.Limit, "the repair ends or waits", func() (bool, error) {
+	w.Must(w.Fleet.JSON(w.Ctx, &begun, "run", install, action))
+	w.Must(fleet.Until(w.Ctx, testtime.Limit, "the action ends or waits", func() (bool, error) {
 		if err := w.Fleet.JSON(w.Ctx, &done, "workflows", "get", begun.Workflow.ID); err != nil {
 			return false, err
 		}

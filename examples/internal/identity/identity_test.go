@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -83,7 +84,7 @@ func newWorld(t *testing.T) *world {
 	w.World = fleettest.Start(t, fleet.Options{
 		Env: append(cloud.Environ(), cloud.AWS.NewSession(vendor, "reconciler", testtime.Limit).Environ()...),
 		Serve: []string{"--runner-url", w.url, "--runner-program", filepath.Join(bin, "runnerd"),
-			"--stack-bucket", w.bucket.URL() + "/nuon"}})
+			"--stack-bucket", w.bucket.URL() + "/nuon", "--azure-audience", "api://nuon.example.com"}})
 	back := strings.TrimPrefix(w.Fleet.Ready(0).RunnerURL, "http://")
 	go func() {
 		for {
@@ -139,15 +140,23 @@ func (w *world) create(template []byte, id, name, status string) *account.Stack 
 	return s
 }
 
-// start starts the machine of a stack, and returns its disk.
-func (w *world) start(s *account.Stack) (dir string) {
+// start starts the machine of a stack with more variables, and returns its disk.
+func (w *world) start(s *account.Stack, environ ...string) (dir string) {
 	w.Helper()
 	dir = w.TempDir()
-	log, err := os.Create(filepath.Join(dir, "runnerd.log"))
-	w.Must(err)
-	w.Cleanup(func() { _ = log.Close() })
 	command, err := s.Machine(w.Ctx, filepath.Join(w.Fleet.Bin, "runnerd"), dir)
 	w.Must(err)
+	command.Env = append(command.Env, environ...)
+	w.run(command)
+	return dir
+}
+
+// run starts the program of a machine, which ends with the test.
+func (w *world) run(command *exec.Cmd) {
+	w.Helper()
+	log, err := os.Create(filepath.Join(w.TempDir(), "runnerd.log"))
+	w.Must(err)
+	w.Cleanup(func() { _ = log.Close() })
 	command.Stdout, command.Stderr = log, log
 	w.Must(command.Start())
 	w.Cleanup(func() {
@@ -157,7 +166,6 @@ func (w *world) start(s *account.Stack) (dir string) {
 			w.Logf("runnerd:\n%s", raw)
 		}
 	})
-	return dir
 }
 
 // runner returns a runner.
