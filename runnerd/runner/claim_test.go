@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// TestTimeToRegister checks how long a machine takes to register beyond what it waits for: nothing if all answer at once,
-// and at most ten seconds after a cloud, the control plane or the vendor who confirms it has answered.
+// TestTimeToRegister checks how long a machine takes to register beyond what it waits for: nothing if all answer at
+// once, and at most ten seconds after a cloud, the control plane or the vendor who confirms it has answered.
 func TestTimeToRegister(t *testing.T) {
 	refusal := func(status int, code string) error { return &apiclient.ResponseError{Status: status, Code: code} }
 	for name, c := range map[string]struct {
@@ -21,10 +20,10 @@ func TestTimeToRegister(t *testing.T) {
 		late time.Duration // the most that the machine takes after that
 	}{
 		"all answer":                         {},
-		"the cloud throttles":                {5 * time.Second, refusal(http.StatusServiceUnavailable, codeUnavailable), 10 * time.Second},
-		"a nonce is too old":                 {time.Millisecond, refusal(http.StatusForbidden, codeNonce), time.Second},
-		"the vendor confirms at lunch":       {time.Hour, refusal(http.StatusConflict, codeWaiting), 10 * time.Second},
-		"the control plane is not there yet": {5 * time.Minute, refusal(http.StatusBadGateway, ""), 10 * time.Second},
+		"the cloud throttles":                {5 * time.Second, refusal(503, codeUnavailable), 10 * time.Second},
+		"a nonce is too old":                 {time.Millisecond, refusal(403, codeNonce), time.Second},
+		"the vendor confirms at lunch":       {time.Hour, refusal(409, codeWaiting), 10 * time.Second},
+		"the control plane is not there yet": {5 * time.Minute, refusal(502, ""), 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -35,8 +35,8 @@ func (g *Group) Deploy(template []byte, parameters map[string]any) (err error) {
 	return err
 }
 
-// Machine returns the command that the machine of the runner runs, with the settings of the script that boots it. dir is
-// its disk.
+// Machine returns the command that the machine of the runner runs, with the settings of the script that boots it. dir
+// is its disk.
 func (g *Group) Machine(ctx context.Context, runnerd, dir string) (*exec.Cmd, error) {
 	machine, script, err := g.made.Machine(g.Options)
 	if err != nil {

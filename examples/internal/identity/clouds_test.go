@@ -56,8 +56,8 @@ func (c stackCloud) app(t *testing.T, dir string) fstest.MapFS {
 	delete(made, "break_glass.toml")
 	delete(made, "actions/repair.toml")
 	made["runner.toml"] = &fstest.MapFile{Data: []byte("runner_type = \"" + c.name + "\"\n")}
-	made["stack.toml"] = &fstest.MapFile{Data: []byte("type = \"" + c.stack + "\"\nname = \"cloud-{{.nuon.install.id}}\"\n" +
-		"description = \"Lets the runner in\"\n")}
+	made["stack.toml"] = &fstest.MapFile{Data: []byte("type = \"" + c.stack + "\"\n" +
+		"name = \"cloud-{{.nuon.install.id}}\"\ndescription = \"Lets the runner in\"\n")}
 	made["sandbox.toml"] = &fstest.MapFile{Data: []byte("terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\n" +
 		"directory = \"modules/base\"\n[vars]\nvpc = \"{{.nuon.install_stack.outputs." + c.output + "}}\"\n")}
 	script, err := json.Marshal("#!/bin/sh\n" + c.token + " > " + dir + "/token\n") // such a text of JSON is one of TOML
@@ -80,7 +80,8 @@ type customerOf interface {
 }
 
 // fromStackToJob follows an install from the files of its stack to a registered machine, a plan under the role of the
-// sandbox, and a job that acts as its role; and to one that waits, because the customer switched the role off. It returns the directory of the files.
+// sandbox, and a job that acts as its role; and to one that waits, because the customer switched the role off. It
+// returns the directory of the files.
 func (c stackCloud) fromStackToJob(t *testing.T, w *world, player customerOf) (rendered string) {
 	t.Helper()
 	dir := t.TempDir()
