@@ -134,24 +134,24 @@ func parse(b *testing.B, side []byte) {
 }
 
 // dyffs reads, compares and prints two sides with dyff.
-func dyffs(b *testing.B, before, after []byte, w io.Writer) {
-	b.Helper()
+func dyffs(tb testing.TB, before, after []byte, w io.Writer) {
+	tb.Helper()
 	var sides [2]ytbx.InputFile
 	for i, data := range [][]byte{before, after} {
 		documents, err := ytbx.LoadDocuments(data)
 		if err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
 		sides[i] = ytbx.InputFile{Documents: documents}
 	}
 	report, err := dyff.CompareInputFiles(sides[0], sides[1])
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	human := &dyff.HumanReport{Report: report, Indent: 2, MinorChangeThreshold: 0.1, MultilineContextLines: 4,
 		OmitHeader: true}
 	if err := human.WriteReport(w); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
