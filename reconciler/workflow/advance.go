@@ -115,7 +115,7 @@ func (gr stepGroup) startFirstStep(first *Step) []Command {
 	case w.Current:
 		return gr.finishUnchanged("nothing to do: " + gr.plan.Component + " is up to date")
 	case w.WaitReason != "" && w.Stalled:
-		return gr.skipRemaining("waits for something that needs an action: " + w.WaitReason)
+		return gr.skipRemaining(gr.waitText())
 	case w.WaitReason != "":
 		return gr.setReason(first, "waits: "+w.WaitReason)
 	case w.RejectionReason != "":

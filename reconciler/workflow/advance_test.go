@@ -172,7 +172,7 @@ func TestAPlanIsKeptWhileItsRoleIsOff(t *testing.T) {
 		expect(t, g, off)
 		g.Steps[3].Job.Status, g.Steps[3].Job.Error = JobFailed, "not allowed: the role is switched off"
 		commands := run(g)
-		const why = "waits for something that needs an action: role x is off"
+		const why = "not allowed: the role is switched off; it waits for something that needs an action: role x is off"
 		if last := commands[len(commands)-1]; !strings.Contains(last, why) {
 			t.Error(commands)
 		}

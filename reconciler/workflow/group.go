@@ -1,6 +1,9 @@
 package workflow
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // This file holds the transitions of a whole group.
 
@@ -62,13 +65,27 @@ func (gr stepGroup) replanFresh(why string) []Command {
 	return append(todo, Replan{Component: gr.plan.Component, Fresh: true, Reason: why})
 }
 
+// failedPrefix is the beginning of the reason of a group that is reset after a failure because its desired state
+// changed.
+const failedPrefix = "planned again after it failed: "
+
+// waitText returns why a group is skipped that waits for a person or the customer. It starts with the failure after
+// which the group was reset.
+func (gr stepGroup) waitText() string {
+	why := "waits for something that needs an action: " + gr.desired.WaitReason
+	if failure, failed := strings.CutPrefix(gr.plan.Reason, failedPrefix); failed {
+		return failure + "; it " + why
+	}
+	return why
+}
+
 // retryOrStall restarts a group that did not succeed, or stalls it. Work that was interrupted,
 // lost or stale (broken) was not really tried, so it starts up to maxInterruptedTries times; a failure
 // is retried only as often as its component is configured to. The two are counted separately.
 func (gr stepGroup) retryOrStall(why string, broken bool) []Command {
 	again := Replan{Component: gr.plan.Component, Interrupted: broken, Reason: why}
 	if gr.supersededReason(gr.workedDigest()) != "" {
-		again.Fresh = true
+		again.Fresh, again.Reason = true, failedPrefix+why
 		return []Command{again}
 	}
 	first := gr.stepsToReset(again)[0]
