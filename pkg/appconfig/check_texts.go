@@ -103,7 +103,7 @@ func (c *checker) addTexts(stage stage, name string, noEffectYet bool, found []f
 		t := &renderedText{fragment: f, stage: stage, name: name, noEffectYet: noEffectYet}
 		switch {
 		case f.key == nil: // of an override, which is no key of the format
-		case f.key.Path == "address" && strings.HasPrefix(f.path, "secret "):
+		case f.key.Name == "address" && strings.HasPrefix(f.owner, "secret "):
 			t.stage = stageRun
 		case f.key.Name == "readme":
 			t.stage = stageProse
