@@ -179,7 +179,7 @@ func (a *answerOptions) ask(ctx context.Context, groups [][]api.Approval, all in
 func (a *answerOptions) typed(ctx context.Context, prompt, word string) error {
 	got, err := a.env.Console.Ask(ctx, fmt.Sprintf(prompt, word))
 	if err == nil && strings.TrimSpace(got) != word {
-		err = exitcode.With(exitcode.Rejected, errors.New("canceled: canceled: nothing was approved"))
+		err = exitcode.With(exitcode.Rejected, errors.New("canceled: nothing was approved"))
 	}
 	return err
 }

@@ -355,6 +355,11 @@ func (a *answerOptions) everything(ctx context.Context, client *apiclient.Client
 	for _, t := range all {
 		why := "destroys or replaces"
 		switch {
+		case len(t.DeniedBy) > 0:
+			a.left++
+			a.env.Console.Messagef("skipped: %s on %s/%s, which nobody can approve: %s; see nuon review %s",
+				review.Subject(t), t.App, t.Install, console.Line(review.Denial(t)), t.ID)
+			continue
 		case t.Restore > 0:
 			why = fmt.Sprintf("restores state version %d", t.Restore)
 		case t.Kind == api.ApprovalKindSettings:

@@ -345,6 +345,21 @@ func TestAllLeavesOutWhatIsNotShown(t *testing.T) {
 	}
 }
 
+// TestAllLeavesOutWhatIsDenied checks that --all leaves out a plan that policies deny, and names them.
+func TestAllLeavesOutWhatIsDenied(t *testing.T) {
+	p := fourPlans(t)
+	p.approvals[0].DeniedBy = []string{"private", "small\x1b[2J", "cheap"}
+	_, remarks, err := p.typing(t, "2").run(t, "table", "approve", "--all")
+	if exitcode.CodeOf(err) != exitcode.Waiting || len(p.answers) != 2 {
+		t.Errorf("ended with %v, answered %q", err, p.answers)
+	}
+	want := "skipped: web on hello/acme, which nobody can approve: policies private, small [2J and cheap deny it; " +
+		"see nuon review apr_1\n"
+	if !strings.Contains(remarks, want) {
+		t.Errorf("remarked %q, want %q", remarks, want)
+	}
+}
+
 // TestNothingToAnswer checks that people get a message, and programs an empty list.
 func TestNothingToAnswer(t *testing.T) {
 	out, remarks, err := (&plane{}).run(t, "json", "approve", "--all")

@@ -53,6 +53,20 @@ func TestGoes(t *testing.T) {
 	}
 }
 
+// TestBlocked checks that a plan that a policy denies is shown as blocked, with the policy and what to do, and opens
+// the review of that plan.
+func TestBlocked(t *testing.T) {
+	p := newPlane(t)
+	p.denied = []string{"private\x1b[2J", "small"}
+	s := newStage(t, plainTheme, 200, 45, p)
+	s.shows("blocked", "deploy web on acme of hello",
+		"policies private [2J and small deny it: change what is denied and push, or reject the plan")
+	s.press("g", "enter")
+	if d := cmp.Diff([]string{"review acme/web"}, s.ran); d != "" {
+		t.Errorf("opened (-want +got)\n%s", d)
+	}
+}
+
 // TestPalette checks the completion of screens and of names, and that an open screen is not opened
 // twice.
 func TestPalette(t *testing.T) {

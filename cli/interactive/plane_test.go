@@ -31,6 +31,8 @@ type plane struct {
 	down     bool
 	installs []api.InstallSummary
 	workflow api.Workflow
+	denied   []string          // the policies that deny the waiting plan
+	answers  map[string][]byte // the answers for some paths, instead of those of the plane
 }
 
 func newPlane(t testing.TB) *plane {
@@ -107,6 +109,10 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := func(v any) { _ = json.NewEncoder(w).Encode(v) }
 	list := func(items any) { answer(map[string]any{"items": items}) }
 	path := strings.TrimPrefix(r.URL.Path, "/v1/")
+	if given, ok := p.answers[path]; ok {
+		_, _ = w.Write(given) // fails if the screen has gone
+		return
+	}
 	switch kind, rest, _ := strings.Cut(path, "/"); {
 	case path == "apps":
 		list([]api.App{helloApp()})
@@ -132,9 +138,9 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "break-glass":
 		list([]api.BreakGlassRequest{})
 	case path == "approvals":
-		list([]api.Approval{question()})
+		list([]api.Approval{p.question()})
 	case kind == "approvals":
-		answer(question())
+		answer(p.question())
 	case path == "workflows":
 		list([]api.Workflow{p.workflow, ended()})
 	case strings.HasSuffix(path, "/events"):
@@ -169,10 +175,11 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // question is a plan that waits for an approval.
-func question() api.Approval {
+func (p *plane) question() api.Approval {
 	return api.Approval{ID: "apr_1", App: "hello", Install: "acme", InstallID: "ins_1", Component: "web",
 		Workflow: "wfl_1", Kind: api.ApprovalKindPlan, Status: api.ApprovalStatusWaiting,
-		CreatedAt: before(time.Minute), Because: "artifact changed", Totals: json.RawMessage(`{"update":2}`)}
+		CreatedAt: before(time.Minute), Because: "artifact changed", Totals: json.RawMessage(`{"update":2}`),
+		DeniedBy: p.denied}
 }
 
 // stateVersions are the versions of a state; two attempts wrote the newest ones.

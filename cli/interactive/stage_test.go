@@ -25,6 +25,7 @@ var plainTheme = screen.NewTheme(false, false, screen.Unknown)
 type stage struct {
 	*model
 	t      testing.TB
+	plane  *plane
 	client *apiclient.Client
 	now    time.Time
 	ran    []string // the commands that actions ran
@@ -44,7 +45,7 @@ func newStage(t testing.TB, theme *screen.Theme, width, height int, p *plane) *s
 // openStage opens the home screen with a cache, and leaves its first request unanswered.
 func openStage(t testing.TB, theme *screen.Theme, width, height int, p *plane, cache string) *stage {
 	t.Helper()
-	s := &stage{t: t, client: clientOf(t, p), now: noon, cache: cache}
+	s := &stage{t: t, plane: p, client: clientOf(t, p), now: noon, cache: cache}
 	s.model = newModel(s, &s.out, theme, "nuon.example", func() time.Time { return s.now })
 	s.Init()
 	s.Update(tea.WindowSizeMsg{Width: width, Height: height})

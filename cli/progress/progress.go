@@ -4,6 +4,7 @@
 package progress
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,15 +72,21 @@ type Next struct{ Command, To string }
 // in the background and how to follow or stop it, and returns exitcode.Interrupted.
 func (v *View) StopWaiting(c *console.Console, continues string, next ...Next) error {
 	v.Stop()
+	Continues(c, "waiting", continues, next...)
+	return exitcode.Interrupted
+}
+
+// Continues prints on Err, after a command stopped waiting or watching, what continues in the background and the
+// commands to run next.
+func Continues(c *console.Console, stopped, what string, next ...Next) {
 	width := 0
 	for _, n := range next {
 		width = max(width, len(n.Command))
 	}
-	c.Messagef("stopped waiting: %s", console.Line(continues))
+	c.Messagef("stopped %s: %s", stopped, console.Line(what))
 	for _, n := range next {
 		c.Messagef("  %-*s   to %s", width, console.Line(n.Command), n.To)
 	}
-	return exitcode.Interrupted
 }
 
 type (
@@ -131,13 +138,27 @@ func (m model) View() string {
 	if m.stopped {
 		return ""
 	}
+	const cursor = 1
+	rows := len(m.lines)
+	if m.rows > 0 {
+		rows = m.rows - cursor
+	}
+	return draw(m.lines, rows, m.now, spinnerFrames[m.frame])
+}
+
+// Text returns lines for a view that is drawn again and again without a spinner, in at most some rows.
+func Text(lines []Line, rows int, now time.Time) string { return draw(lines, rows, now, "") }
+
+// draw renders the lines that fit into the rows, and the number of the others. Spinner, if not empty, replaces the
+// marks of busy lines.
+func draw(lines []Line, rows int, now time.Time, spinner string) string {
 	var b strings.Builder
-	lines, left := m.fitting()
+	lines, left := fitting(lines, rows)
 	for _, l := range lines {
 		mark, text := l.Mark, console.Line(l.Text)
 		if l.Busy {
-			mark = spinnerFrames[m.frame]
-			if took := m.now.Sub(l.Since); !l.Since.IsZero() && took >= time.Second {
+			mark = cmp.Or(spinner, mark)
+			if took := now.Sub(l.Since); !l.Since.IsZero() && took >= time.Second {
 				text += " (for " + took.Truncate(time.Second).String() + ")"
 			}
 		}
@@ -149,16 +170,14 @@ func (m model) View() string {
 	return b.String()
 }
 
-// fitting returns the lines that the terminal has room for, and the number of the others. It leaves out first what has
-// ended, then what has not started.
-func (m model) fitting() (lines []Line, left int) {
-	const reserved = 2 // for the number of the others, and for the cursor
-	room := m.rows - reserved
-	if m.rows == 0 || len(m.lines) <= room+1 {
-		return m.lines, 0
+// fitting returns the lines that the rows have room for, and the number of the others, which takes a row. It leaves
+// out first what has ended, then what has not started.
+func fitting(all []Line, rows int) (lines []Line, left int) {
+	if len(all) <= rows {
+		return all, 0
 	}
-	room = max(room, 0)
-	lines = slices.Clone(m.lines)
+	room := max(rows-1, 0)
+	lines = slices.Clone(all)
 	for _, marks := range []string{"✓-", "·"} {
 		for i := 0; i < len(lines) && len(lines) > room; {
 			if !lines[i].Busy && strings.Contains(marks, lines[i].Mark) {
@@ -169,5 +188,5 @@ func (m model) fitting() (lines []Line, left int) {
 		}
 	}
 	lines = lines[:min(len(lines), room)]
-	return lines, len(m.lines) - len(lines)
+	return lines, len(all) - len(lines)
 }

@@ -60,6 +60,21 @@ func Verdict(a api.Approval) string {
 	return s
 }
 
+// Denial describes which policies deny a plan: "policy a denies it", "policies a and b deny it". It is empty if none
+// does. Callers must neutralize the text.
+func Denial(a api.Approval) string {
+	const most = 3
+	switch n := len(a.DeniedBy); {
+	case n == 0:
+		return ""
+	case n == 1:
+		return "policy " + a.DeniedBy[0] + " denies it"
+	case n <= most:
+		return "policies " + strings.Join(a.DeniedBy[:n-1], ", ") + " and " + a.DeniedBy[n-1] + " deny it"
+	}
+	return "policies " + joinNames(a.DeniedBy, most) + " deny it"
+}
+
 // NeedsTypedConfirmation reports whether a plan must be approved on its own and with a typed
 // confirmation: it destroys or replaces something, or restores an old state.
 func NeedsTypedConfirmation(a api.Approval) bool { return a.Destructive || a.Destroy || a.Restore > 0 }

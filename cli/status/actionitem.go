@@ -20,6 +20,7 @@ type Kind string
 // person can answer.
 const (
 	KindApproval Kind = "approval" // a plan waits for an approval
+	KindBlocked  Kind = "blocked"  // a policy denies a plan, so nobody can approve it
 	KindStalled  Kind = "stalled"  // a deploy failed, or a state version is contested
 	KindHealth   Kind = "health"   // deployed objects are unhealthy
 	KindRejected Kind = "rejected" // a person rejected the change, and the install stays behind
@@ -34,8 +35,8 @@ const (
 	KindSystem   Kind = "system"   // the control plane is unhealthy
 )
 
-var kinds = []Kind{KindApproval, KindStalled, KindHealth, KindRejected, KindBuild, KindApp, KindDrift, KindWaiting,
-	KindProgress, KindStale, KindAccess, KindRunner, KindSystem}
+var kinds = []Kind{KindApproval, KindBlocked, KindStalled, KindHealth, KindRejected, KindBuild, KindApp, KindDrift,
+	KindWaiting, KindProgress, KindStale, KindAccess, KindRunner, KindSystem}
 
 // ActionItem is an action item: something that waits for a person, on one install or in
 // the same way on several.
@@ -128,19 +129,23 @@ func sharedNames(installs []api.InstallSummary) map[string]bool {
 	return shared
 }
 
-// approvalItems returns the waiting approvals.
+// approvalItems returns the waiting approvals, and the plans that nobody can approve.
 func (s snapshot) approvalItems() []ActionItem {
 	var g itemMerger
 	for _, a := range s.approvals {
 		install := s.installName(a.App, a.Install)
-		g.add(ActionItem{
+		m := ActionItem{
 			Kind:      KindApproval,
 			App:       a.App,
 			Component: a.Component,
 			What:      review.Verb(a) + " " + review.Subject(a),
 			Why:       sentence(totals(a), cmp.Or(a.Because, a.Reason)),
 			Command:   "nuon review " + install + "/" + review.Subject(a),
-		}, a.Install, a.CreatedAt)
+		}
+		if len(a.DeniedBy) > 0 {
+			m.Kind, m.Why = KindBlocked, review.Denial(a)+": change what is denied and push, or reject the plan"
+		}
+		g.add(m, a.Install, a.CreatedAt)
 	}
 	for i, m := range g.all {
 		if len(m.Installs) > 1 {
@@ -166,6 +171,7 @@ func sentence(parts ...string) string {
 // installItems returns the installs that do not progress without a person.
 func (s snapshot) installItems(now time.Time) []ActionItem {
 	var g itemMerger
+	building := s.building()
 	for _, i := range s.installs {
 		m := ActionItem{App: i.App, Why: i.Reason}
 		name := s.installName(i.App, i.Name)
@@ -177,7 +183,7 @@ func (s snapshot) installItems(now time.Time) []ActionItem {
 		case api.InstallSummaryStatusRejected:
 			m.Kind, m.What, m.Command = KindRejected, "rejected", "nuon deploy "+name
 		case api.InstallSummaryStatusWaiting:
-			if s.building(i.App) {
+			if building[i.App] {
 				continue
 			}
 			m.Kind, m.What = KindWaiting, "waits"
@@ -251,12 +257,17 @@ func lastActivity(i api.InstallSummary) time.Time {
 	return i.LastWorkflow.CreatedAt
 }
 
-// building reports whether a build of an app is queued or running.
-func (s snapshot) building(app string) bool {
-	n := slices.IndexFunc(s.apps, func(a api.App) bool { return a.Name == app })
-	return n >= 0 && slices.ContainsFunc(s.apps[n].Unbuilt, func(c api.UnbuiltComponent) bool {
-		return c.Problem == "" && (c.Build.Status == api.BuildStatusQueued || c.Build.Status == api.BuildStatusRunning)
-	})
+// building returns the names of the apps with a build that is queued or running.
+func (s snapshot) building() map[string]bool {
+	out := map[string]bool{}
+	for _, a := range s.apps {
+		if slices.ContainsFunc(a.Unbuilt, func(c api.UnbuiltComponent) bool {
+			return c.Problem == "" && (c.Build.Status == api.BuildStatusQueued || c.Build.Status == api.BuildStatusRunning)
+		}) {
+			out[a.Name] = true
+		}
+	}
+	return out
 }
 
 // buildItems returns the components that cannot be built, or whose build failed.
@@ -330,26 +341,30 @@ func (s snapshot) accessItems() []ActionItem {
 // installs, and the build runners if all of them are away.
 func (s snapshot) runnerItems() []ActionItem {
 	var g itemMerger
+	byName := make(map[string]api.Runner, len(s.runners))
+	for _, r := range s.runners {
+		byName[r.Name] = r
+	}
 	for _, i := range s.installs {
-		at := slices.IndexFunc(s.runners, func(r api.Runner) bool { return r.Name == i.Runner })
-		claims := at >= 0 && len(s.runners[at].Claims) > 0
+		r, known := byName[i.Runner]
+		claims := len(r.Claims) > 0
 		if i.RunnerOnline && !claims || i.Runner == "" || i.Status == api.InstallSummaryStatusDeprovisioned {
 			continue
 		}
 		m := ActionItem{Kind: KindRunner, Runner: i.Runner, What: "runner " + i.Runner, Why: "it accepts no jobs",
 			Command: "nuon runners get " + i.Runner}
 		since := time.Time{}
-		if at >= 0 {
-			since = s.runners[at].LastSeen
-			if s.runners[at].Online {
+		if known {
+			since = r.LastSeen
+			if r.Online {
 				since = time.Time{} // the runner is online, and the time when it was turned off is unknown
 			}
-			m.What, m.Why = runnerProblem(s.runners[at])
+			m.What, m.Why = runnerProblem(r)
 			switch {
 			case claims:
-				m.What, m.Why, since = confirmation(s.runners[at])
-				m.Command = "nuon runners confirm " + i.Runner + " --account " + s.runners[at].Claims[0].Subject.Account
-			case !s.runners[at].Registered:
+				m.What, m.Why, since = confirmation(r)
+				m.Command = "nuon runners confirm " + i.Runner + " --account " + r.Claims[0].Subject.Account
+			case !r.Registered:
 				m.Command = "nuon runners register " + i.Runner
 			}
 		}

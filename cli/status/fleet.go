@@ -38,9 +38,13 @@ type Group struct {
 func (s snapshot) status(now time.Time) Status {
 	s.shared = sharedNames(s.installs)
 	out := Status{Waiting: s.actionItems(now), Apps: []App{}}
+	byApp := map[string][]api.InstallSummary{}
+	for _, i := range s.installs {
+		byApp[i.App] = append(byApp[i.App], i)
+	}
 	for _, a := range s.apps {
 		out.Apps = append(out.Apps, App{Name: a.Name, Release: a.Release.Number, Commit: a.Release.Commit,
-			Groups: s.groups(a.Name)})
+			Groups: groupsOf(byApp[a.Name])})
 	}
 	if s.system != nil {
 		out.System = &System{Version: s.system.Version, Runners: s.system.Runners,
@@ -63,13 +67,10 @@ var order = []api.InstallSummaryStatus{
 	api.InstallSummaryStatusCurrent, api.InstallSummaryStatusDeprovisioned,
 }
 
-// groups groups the installs of an app by state.
-func (s snapshot) groups(app string) []Group {
+// groupsOf groups the installs of an app by state.
+func groupsOf(ofApp []api.InstallSummary) []Group {
 	all, index := []Group{}, map[string]int{}
-	for _, i := range s.installs {
-		if i.App != app {
-			continue
-		}
+	for _, i := range ofApp {
 		key := fmt.Sprint(i.Release, i.Target, i.Pinned, i.Status, i.Behind, installs.DriftNames(i.Drift), i.Health,
 			i.LastWorkflow.Kind, i.LastWorkflow.Status)
 		n, has := index[key]

@@ -35,13 +35,17 @@ func TestListsAreReadConcurrently(t *testing.T) {
 }
 
 // TestManyInstallsInTheirOwnStates checks that the time of a status grows with the number of installs, and not with
-// its square, if each has a separate item.
+// its square, if each has an app, a runner and an item to itself.
 func TestManyInstallsInTheirOwnStates(t *testing.T) {
 	fleet := func(n int) snapshot {
 		s := snapshot{apps: []api.App{{Name: "shop"}, {Name: "other"}}}
 		for i := range n {
+			runner, app := fmt.Sprintf("runner-%05d", i), fmt.Sprintf("app-%05d", i)
 			s.installs = append(s.installs, install("shop", fmt.Sprintf("customer-%05d", i), "stalled",
-				func(made *api.InstallSummary) { made.Release = i + 1 }))
+				func(made *api.InstallSummary) { made.Release, made.Runner, made.RunnerOnline = i+1, runner, false }),
+				install(app, "only", "waiting"))
+			s.runners = append(s.runners, api.Runner{Name: runner, Kind: "install", Registered: true})
+			s.apps = append(s.apps, api.App{Name: app})
 		}
 		s.installs = append(s.installs, install("other", "customer-00007", "stalled"))
 		return s

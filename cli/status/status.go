@@ -37,10 +37,12 @@ func New(e *cmdenv.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use: "status", Short: "Show what needs attention, and the status of all installs", Args: cobra.NoArgs,
-		Long: `Show what needs a person, each with the reason and the command to run next: waiting approvals, failures,
-rejected changes, deploys that are not progressing, offline runners, repositories that cannot be read,
-failed builds. Then the installs of each app: their release, what is behind, their health and their last
-workflow; installs in the same state share a row. Then the control plane in one line.
+		Long: `Show what needs a person, each with the reason and the command to run next: waiting approvals, plans that a
+policy denies, failures, rejected changes, deploys that are not progressing, offline runners, repositories
+that cannot be read, failed builds. Then the installs of each app: their release, what is behind, their
+health and their last workflow; installs in the same state share a row. Then the control plane in one line.
+
+With --watch, a terminal also shows the steps of what runs.
 
 The exit code is 0 if all of this could be read. With --exit-code it is as for "nuon sync --wait": 1 if
 something failed, 4 if a change was rejected, 3 if only approvals are waiting.
@@ -53,13 +55,15 @@ unreachable.`,
 		RunE: e.Call(func(ctx context.Context, client *apiclient.Client, _ []string) error {
 			// The command reports an unhealthy control plane instead of retrying until it recovers.
 			ctx = apiclient.WithoutRetries(ctx)
-			look := func(ctx context.Context, onto *console.Console) error { return o.look(ctx, onto, client) }
-			if o.watch {
-				return watch.Run(ctx, e.Console, func(ctx context.Context, onto *console.Console) error {
-					return unreachableError(look(ctx, onto))
-				})
+			if !o.watch {
+				return o.look(ctx, e.Console, client, nil)
 			}
-			return look(ctx, e.Console)
+			var now running
+			err := watch.Run(ctx, e.Console, func(ctx context.Context, onto *console.Console) error {
+				return unreachableError(o.look(ctx, onto, client, &now))
+			})
+			now.continues(e.Console, o)
+			return err
 		}),
 	}
 	c.Flags().StringVar(&o.app, "app", "", "only this app and its installs")
@@ -74,8 +78,9 @@ unreachable.`,
 	return c
 }
 
-// look reads the state and prints it once.
-func (o options) look(ctx context.Context, c *console.Console, client *apiclient.Client) error {
+// look reads the state and prints it once. With --watch, it reads the running workflows that a terminal shows into
+// now.
+func (o options) look(ctx context.Context, c *console.Console, client *apiclient.Client, now *running) error {
 	if o.system {
 		err := showSystem(ctx, c, client)
 		if o.watch && exitcode.CodeOf(err) == exitcode.Failed && !isProblem(err) {
@@ -83,12 +88,20 @@ func (o options) look(ctx context.Context, c *console.Console, client *apiclient
 		}
 		return err
 	}
-	now := time.Now()
-	s, err := Read(ctx, client, o.app, now)
+	at := time.Now()
+	read, err := read(ctx, client, o.app)
 	if err != nil {
 		return err
 	}
-	if err := c.Result(s, func(w io.Writer) error { return s.print(w, c, now) }); err != nil {
+	if now != nil && c.OutIsTerminal {
+		work, err := read.running(ctx, client)
+		if err != nil {
+			return err
+		}
+		*now = work
+	}
+	s := read.status(at)
+	if err := c.Result(s, func(w io.Writer) error { return s.print(w, c, at, now) }); err != nil {
 		return err
 	}
 	if o.exitCode {
@@ -134,7 +147,7 @@ func (s Status) verdict() error {
 	failed, refused, asked := 0, 0, 0
 	for _, m := range s.Waiting {
 		switch m.Kind {
-		case KindApproval:
+		case KindApproval, KindBlocked: // who waits for it waits for a person
 			asked++
 		case KindRejected:
 			refused++

@@ -77,6 +77,12 @@ func question(app, name, component string, since time.Duration) api.Approval {
 	}
 }
 
+// denied returns an approval of a plan that policies deny.
+func denied(a api.Approval, by ...string) api.Approval {
+	a.DeniedBy = by
+	return a
+}
+
 // busy returns an org with an action item of every kind.
 func busy() snapshot {
 	return snapshot{
@@ -122,7 +128,8 @@ func busy() snapshot {
 			{App: "shop", Install: "pied", Role: "ins_2-repair", CreatedAt: earlier(time.Hour)},
 		},
 		approvals: []api.Approval{question("hello", "globex", "web", 3*time.Hour),
-			question("hello", "acme", "web", 5*time.Minute)},
+			question("hello", "acme", "web", 5*time.Minute), denied(question("shop", "pied", "net", time.Hour), "private"),
+			denied(question("shop", "sterling", "web", time.Hour), "private", "small", "cheap\x1b[31m", "late")},
 		runners: []api.Runner{
 			{Name: "berlin", Kind: "install", Registered: true, Online: true}, {Name: "oslo", Kind: "install", Registered: true,
 				Online: true, Policy: api.RunnerPolicy{Off: true, Reason: "a freeze"}},
@@ -174,7 +181,7 @@ func TestFrames(t *testing.T) {
 			t.Run(name+"-"+f.name, func(t *testing.T) {
 				var out strings.Builder
 				c := &console.Console{Out: &out, OutIsTerminal: f.terminal, Width: f.width}
-				if err := s.status(noon).print(&out, c, noon); err != nil {
+				if err := s.status(noon).print(&out, c, noon, nil); err != nil {
 					t.Fatal(err)
 				}
 				for line := range strings.Lines(out.String()) {
@@ -233,6 +240,7 @@ func TestMatters(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	for kinds, want := range map[string]int{
 		"": exitcode.Done, "waiting stale runner": exitcode.Done, "approval": exitcode.Waiting,
+		"blocked": exitcode.Waiting, "blocked rejected": exitcode.Rejected,
 		"approval rejected": exitcode.Rejected, "approval rejected stalled": exitcode.Failed,
 		"build": exitcode.Failed, "health": exitcode.Failed, "progress": exitcode.Done, "app approval": exitcode.Failed,
 		"system": exitcode.Failed,

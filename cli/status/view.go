@@ -11,16 +11,24 @@ import (
 )
 
 // print prints everything for people; in a pipe as tab-separated lines, of which the
-// first cell names the kind.
-func (s Status) print(w io.Writer, c *console.Console, now time.Time) error {
+// first cell names the kind. A terminal also shows the work under way, if it is not nil.
+func (s Status) print(w io.Writer, c *console.Console, now time.Time, work *running) error {
 	if !c.OutIsTerminal {
 		return c.Table(w, nil, s.cells())
 	}
 	if err := s.printWaiting(w, c, now); err != nil {
 		return err
 	}
-	if err := s.printFleet(w, c, now); err != nil || s.System == nil {
+	if err := s.printFleet(w, c, now); err != nil {
 		return err
+	}
+	if work != nil {
+		if err := work.print(w, now); err != nil {
+			return err
+		}
+	}
+	if s.System == nil {
+		return nil
 	}
 	_, err := fmt.Fprintln(w, "\n"+c.Wrap(console.Line(s.System.Line()), 2))
 	return err

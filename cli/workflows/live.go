@@ -11,9 +11,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// lines returns the tree of a workflow in few lines, for the time that a command waits: one line for each component or
-// action, with the step that it is at.
-func lines(w api.Workflow) []progress.Line {
+// ShortTree returns the tree of a workflow in few lines, for the time that a command waits: one line for each component
+// or action, with the step that it is at.
+func ShortTree(w api.Workflow) []progress.Line {
 	l := liveTree{width: minName}
 	for _, n := range forest(w.Steps) {
 		l.node(n, "", "")

@@ -63,7 +63,7 @@ func follow(ctx context.Context, c *console.Console, client *apiclient.Client, i
 		if err := json.Unmarshal(ev.Data, &last); err != nil {
 			return true, fmt.Errorf("read workflow %s: %w", id, err)
 		}
-		view.Show(lines(last))
+		view.Show(ShortTree(last))
 		return enough(last), nil
 	})
 	switch {
@@ -71,16 +71,16 @@ func follow(ctx context.Context, c *console.Console, client *apiclient.Client, i
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		err = exitcode.With(exitcode.Failed, context.Cause(ctx))
 	case ctx.Err() != nil:
-		err = view.StopWaiting(c, continues(id, last),
+		err = view.StopWaiting(c, Continues(id, last),
 			progress.Next{Command: "nuon workflows watch " + id, To: "wait again"},
 			progress.Next{Command: "nuon workflows cancel " + id, To: "cancel it"})
 	}
 	return last, err
 }
 
-// continues describes a workflow that still runs when the command stops waiting, and
+// Continues describes a workflow that still runs when the command stops waiting, and
 // its running steps.
-func continues(id string, w api.Workflow) string {
+func Continues(id string, w api.Workflow) string {
 	if w.ID == "" {
 		return "workflow " + id + " continues"
 	}

@@ -224,7 +224,7 @@ func TestLines(t *testing.T) {
 		{Before: "│  └─ ", Mark: "·", Text: "web        plan     pending"},
 		{Before: "└─ ", Mark: "?", Text: "docs          approve  waiting    2 to create"},
 	}
-	if d := cmp.Diff(want, lines(w)); d != "" {
+	if d := cmp.Diff(want, ShortTree(w)); d != "" {
 		t.Error(d)
 	}
 }

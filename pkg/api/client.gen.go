@@ -1750,8 +1750,11 @@ type Approval struct {
 	Component     string    `json:"component"`
 	ContentDigest string    `json:"content_digest"`
 	CreatedAt     time.Time `json:"created_at"`
-	Destroy       bool      `json:"destroy,omitempty,omitzero"`
-	Destructive   bool      `json:"destructive"`
+
+	// DeniedBy names of the policies of the app that deny the plan, which nobody can approve then
+	DeniedBy    []string `json:"denied_by,omitempty,omitzero"`
+	Destroy     bool     `json:"destroy,omitempty,omitzero"`
+	Destructive bool     `json:"destructive"`
 
 	// Group the same for plans of one component on several installs that differ only in each install's own name and ids, and were made from the same artifact; each is still approved on its own. Left out for a plan that cannot be in a group: the restore of a state, a report too large to compare, one with individual_approval
 	Group string `json:"group,omitempty,omitzero"`

@@ -838,7 +838,9 @@ select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, a
     (case when ap.plan_id is not null then ap.report end)::jsonb as scripts,
     (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    ap.because, ap.assignee, ap.assigned_by
+    ap.because, ap.assignee, ap.assigned_by,
+    (case when (p.totals ->> 'denied')::int > 0
+        then jsonb_path_query_array(p.report, '$.policies[*] ? (@.result == "deny").policy') else '[]' end)::jsonb as denied_by
 from approvals ap
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
@@ -872,6 +874,7 @@ type ViewApprovalRow struct {
 	Because            string
 	Assignee           string
 	AssignedBy         string
+	DeniedBy           json.RawMessage
 }
 
 func (q *Queries) ViewApproval(ctx context.Context, orgID string, iD string) (ViewApprovalRow, error) {
@@ -903,6 +906,7 @@ func (q *Queries) ViewApproval(ctx context.Context, orgID string, iD string) (Vi
 		&i.Because,
 		&i.Assignee,
 		&i.AssignedBy,
+		&i.DeniedBy,
 	)
 	return i, err
 }
@@ -916,7 +920,9 @@ select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, a
     (case when not $1::bool and ap.plan_id is not null then ap.report end)::jsonb as scripts,
     (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    ap.because, ap.assignee, ap.assigned_by
+    ap.because, ap.assignee, ap.assigned_by,
+    (case when (p.totals ->> 'denied')::int > 0
+        then jsonb_path_query_array(p.report, '$.policies[*] ? (@.result == "deny").policy') else '[]' end)::jsonb as denied_by
 from approvals ap
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
@@ -965,10 +971,11 @@ type ViewApprovalsRow struct {
 	Because            string
 	Assignee           string
 	AssignedBy         string
+	DeniedBy           json.RawMessage
 }
 
 // ViewApprovals returns the newest approvals first. A brief list leaves out the reports, which are by far the largest
-// part, and does not read them.
+// part, and reads only those of plans that a policy denies, for the names of the policies.
 func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([]ViewApprovalsRow, error) {
 	rows, err := q.db.Query(ctx, viewApprovals,
 		arg.Brief,
@@ -1014,6 +1021,7 @@ func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([
 			&i.Because,
 			&i.Assignee,
 			&i.AssignedBy,
+			&i.DeniedBy,
 		); err != nil {
 			return nil, err
 		}

@@ -70,7 +70,7 @@ func target(m status.ActionItem) string {
 		install = "install " + m.App + "/" + m.Installs[0]
 	}
 	switch m.Kind {
-	case status.KindApproval:
+	case status.KindApproval, status.KindBlocked:
 		return strings.TrimPrefix(m.Command, "nuon ")
 	case status.KindBuild:
 		if strings.HasPrefix(m.Command, "nuon logs ") {

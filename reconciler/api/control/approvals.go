@@ -137,6 +137,9 @@ func approvalOf(ctx context.Context, row store.ViewApprovalRow,
 	if err := json.Unmarshal(row.Subject, &out.Scripts); err != nil {
 		return out, fmt.Errorf("read the scripts of approval %s: %w", row.ID, err)
 	}
+	if err := json.Unmarshal(row.DeniedBy, &out.DeniedBy); err != nil {
+		return out, fmt.Errorf("read the policies that deny approval %s: %w", row.ID, err)
+	}
 	for _, r := range responses {
 		if r.ApprovalID != row.ID {
 			continue

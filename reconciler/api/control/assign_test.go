@@ -81,7 +81,15 @@ func TestAssignments(t *testing.T) {
 func TestADeniedPlanCannotBeApproved(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
-	w.exec(`update plans set report = '{"totals": {"create": 1, "denied": 1}}'`)
+	w.exec(`update plans set report = '{"totals": {"create": 1, "denied": 2}, "policies": [{"policy": "private", ` +
+		`"result": "deny"}, {"policy": "small", "result": "warn"}, {"policy": "cheap", "result": "deny"}]}'`)
+	for _, brief := range []bool{true, false} {
+		list, err := w.one.as("viewer").ListApprovalsWithResponse(t.Context(), &api.ListApprovalsParams{Brief: brief})
+		must(t, err)
+		if got := list.JSON200.Items[0].DeniedBy; !slices.Equal(got, []string{"private", "cheap"}) {
+			t.Errorf("brief %t: denied by %q", brief, got)
+		}
+	}
 	digest := "sha256:" + w.one.mark + "-content"
 	f := w.respond("admin", api.ResponseAnswerApprove, digest, "").ApplicationProblemJSONDefault
 	if f == nil || f.Status != http.StatusConflict || f.Code != "policy_denies" {

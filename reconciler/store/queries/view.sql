@@ -214,7 +214,7 @@ left join approvals ap on ap.org_id = s.org_id and (ap.plan_id = s.plan_id
 where s.org_id = @org_id and s.workflow_id = any(@workflow_ids::text[]) order by s.workflow_id, s.position;
 
 -- ViewApprovals returns the newest approvals first. A brief list leaves out the reports, which are by far the largest
--- part, and does not read them.
+-- part, and reads only those of plans that a policy denies, for the names of the policies.
 -- name: ViewApprovals :many
 select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, ap.author, ap.created_at, ap.group_digest,
     coalesce(ap.plan_id, '')::text as plan, coalesce(ap.workflow_id, '')::text as workflow_id, coalesce(p.component, '')::text as component,
@@ -224,7 +224,9 @@ select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, a
     (case when not @brief::bool and ap.plan_id is not null then ap.report end)::jsonb as scripts,
     (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    ap.because, ap.assignee, ap.assigned_by
+    ap.because, ap.assignee, ap.assigned_by,
+    (case when (p.totals ->> 'denied')::int > 0
+        then jsonb_path_query_array(p.report, '$.policies[*] ? (@.result == "deny").policy') else '[]' end)::jsonb as denied_by
 from approvals ap
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
@@ -243,7 +245,9 @@ select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, a
     (case when ap.plan_id is not null then ap.report end)::jsonb as scripts,
     (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    ap.because, ap.assignee, ap.assigned_by
+    ap.because, ap.assignee, ap.assigned_by,
+    (case when (p.totals ->> 'denied')::int > 0
+        then jsonb_path_query_array(p.report, '$.policies[*] ? (@.result == "deny").policy') else '[]' end)::jsonb as denied_by
 from approvals ap
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
