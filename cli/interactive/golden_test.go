@@ -21,7 +21,12 @@ var themes = map[string]*screen.Theme{
 
 // scenes are the screens of the golden frames.
 var scenes = map[string]func(s *stage){
-	"home":     func(*stage) {},
+	"home": func(*stage) {},
+	"blocked": func(s *stage) {
+		s.plane.denied = []string{"no-public-endpoint"}
+		s.do(s.load(s.top()))
+		s.press("g")
+	},
 	"installs": func(s *stage) { s.visit("installs") },
 	"filter":   func(s *stage) { s.visit("installs").press("/").write("tier=gold") },
 	"states":   func(s *stage) { s.visit("states hello/acme db") },
@@ -67,6 +72,16 @@ func TestFrames(t *testing.T) {
 					golden.Check(t, file, got)
 				})
 			}
+		}
+	}
+}
+
+// TestEveryScreenHasFrames checks that every screen that the palette opens has golden frames; those of the review are
+// in its package.
+func TestEveryScreenHasFrames(t *testing.T) {
+	for _, l := range lines {
+		if _, has := scenes[l.Name]; !has && l.Name != "review" && l.Name != "quit" {
+			t.Errorf("the screen %s has no golden frames", l.Name)
 		}
 	}
 }

@@ -150,10 +150,15 @@ func (m *model) nextAssignee() tea.Cmd {
 
 // Assignee names who has approvals that share a row: one name, "2 people", or "" for nobody.
 func Assignee(alike []api.Approval) string {
+	return people(alike, func(a api.Approval) string { return a.Assignee })
+}
+
+// people is Assignee for any type that has an assignee.
+func people[T any](all []T, assignee func(T) string) string {
 	var names []string
-	for _, a := range alike {
-		if a.Assignee != "" && !slices.Contains(names, a.Assignee) {
-			names = append(names, a.Assignee)
+	for _, one := range all {
+		if who := assignee(one); who != "" && !slices.Contains(names, who) {
+			names = append(names, who)
 		}
 	}
 	switch len(names) {
@@ -167,11 +172,11 @@ func Assignee(alike []api.Approval) string {
 
 // assignee names who has the plans of a row: "@me", "@bob", "@2 people", or nothing.
 func (m *model) assignee(at row) string {
-	alike := approvals(at.alike())
-	switch who := Assignee(alike); {
+	alike := at.alike()
+	switch who := people(alike, func(i *item) string { return i.approval.Assignee }); {
 	case who == "":
 		return ""
-	case slices.ContainsFunc(alike, func(a api.Approval) bool { return a.Yours && a.Assignee == who }):
+	case slices.ContainsFunc(alike, func(i *item) bool { return i.approval.Yours && i.approval.Assignee == who }):
 		return mine
 	default:
 		return assigneePrefix + console.Line(who)

@@ -32,14 +32,18 @@ func (f filter) rows(all []row, selected row) []row {
 		return all
 	}
 	var out []row
+	var open *group // the group whose plans follow as rows, and whether the filter shows all of them
+	whole := false
 	for _, r := range all {
+		if r.group != nil && r.group != open {
+			open, whole = r.group, f.whole(r.group)
+		}
 		switch {
 		case !r.several():
-			whole := r.group != nil && f.whole(r.group)
-			if f.shows(r.item) && r.group == nil || whole || r == selected && r.group == nil {
+			if r.group == nil && (f.shows(r.item) || r == selected) || r.group != nil && whole {
 				out = append(out, r)
 			}
-		case f.whole(r.group), r == selected:
+		case whole, r == selected:
 			out = append(out, r)
 		default:
 			for _, i := range r.group.items {

@@ -345,7 +345,8 @@ func TestFrames(t *testing.T) {
 		for _, size := range screentest.Sizes {
 			for theme, colors := range themes {
 				if theme != "plain" && !slices.Contains(
-					[]string{"queue", "grave", "confirm", "stale", "group", "policies", "selected"}, scene) {
+					[]string{"queue", "grave", "confirm", "stale", "group", "policies", "selected", "members", "rules", "why",
+						"whole", "side", "help", "empty"}, scene) {
 					continue
 				}
 				name := fmt.Sprintf("%s.%dx%d.%s", scene, size[0], size[1], theme)

@@ -55,9 +55,11 @@ func (m *model) markRow() tea.Cmd {
 // markAll marks all plans that the queue shows or, if all are marked, none.
 func (m *model) markAll() tea.Cmd {
 	var all []*item
+	found := map[*item]bool{} // the plans of an open group have rows, too
 	for _, r := range m.queue.rows {
 		for _, i := range r.covers() {
-			if !i.ended && !slices.Contains(all, i) {
+			if !i.ended && !found[i] {
+				found[i] = true
 				all = append(all, i)
 			}
 		}

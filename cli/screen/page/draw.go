@@ -102,6 +102,10 @@ func (p *Pane) Detail(t *screen.Theme, now Clock, room int) []screen.Strip {
 	}
 	var out []screen.Strip
 	for _, l := range lines {
+		if len(out) > room {
+			break
+		}
+		l = start(l, (room+1)*p.width) // a text may name 100,000 installs
 		for _, row := range terminal.WrapTo(p.width-2, "", 0, terminal.Span{Text: console.Line(l)}) {
 			out = append(out, screen.Strip{{"  " + row.String(), ""}})
 		}
@@ -110,4 +114,14 @@ func (p *Pane) Detail(t *screen.Theme, now Clock, room int) []screen.Strip {
 		out = append(out[:max(room-1, 0)], screen.Strip{{"  …", t.Faint}})
 	}
 	return out
+}
+
+// start returns the first characters of a text.
+func start(text string, characters int) string {
+	for at := range text {
+		if characters--; characters < 0 {
+			return text[:at]
+		}
+	}
+	return text
 }

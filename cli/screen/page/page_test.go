@@ -208,3 +208,20 @@ func TestColumnsUseTheRoom(t *testing.T) {
 		t.Errorf("the column is not cut:\n%s", got)
 	}
 }
+
+// TestALongDetail checks that a frame needs no more work for a row whose detail names 100,000 installs than for a short
+// one, and shows that the text continues.
+func TestALongDetail(t *testing.T) {
+	work := func(names int) float64 {
+		row := Row{ID: "1", Cells: []Text{T("1")}, Detail: []string{strings.Repeat("漢字-👋 ", names), "more"}}
+		p := paneOf(Page{Sections: []Section{{Columns: Columns("NAME"), Rows: List{row}}}}, 80, 5)
+		lines := p.Detail(theme, noon, 3)
+		if len(lines) != 3 || strings.TrimSpace(lines[2][0].Text) != "…" {
+			t.Errorf("%d names: %d lines, the last one is %v", names, len(lines), lines[len(lines)-1])
+		}
+		return testing.AllocsPerRun(5, func() { p.Detail(theme, noon, 3) })
+	}
+	if few, lots := work(1000), work(100_000); lots > few {
+		t.Errorf("%.0f allocations for 100,000 names, %.0f for 1,000", lots, few)
+	}
+}
