@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/golden"
 )
 
@@ -75,5 +76,30 @@ func TestReadme(t *testing.T) {
 				shown = after
 			}
 		}
+	}
+	s.pasteOverQuestions()
+}
+
+// pasteOverQuestions pastes commands that ask a person if their arguments are missing, each of which is followed by
+// more pasted text. None of them may take that text for an answer: each fails with what is missing, and the next one
+// runs.
+func (s *terminal) pasteOverQuestions() {
+	s.t.Helper()
+	before := len(s.since(0))
+	commands := []string{"cd ..", "nuon apps create", "nuon installs create", "nuon deploy", "nuon installs rollback",
+		"nuon sync", "nuon apps list -o name"}
+	s.press(strings.Join(commands, "\n") + "\n")
+	s.waitFor("the last pasted command", func() bool { return len(s.ran) >= before+len(commands) })
+	for i, ran := range s.since(before) {
+		asks := i > 0 && i < len(commands)-1
+		if ran.command != commands[i] || (ran.status == exitcode.Usage) != asks {
+			s.t.Errorf("pasted %q; %q ran with exit status %d:\n%s", commands[i], ran.command, ran.status, ran.shown)
+		}
+		if asks && !strings.Contains(ran.shown, "name the ") && !strings.Contains(ran.shown, "name that directory") {
+			s.t.Errorf("%s does not state what is missing:\n%s", ran.command, ran.shown)
+		}
+	}
+	if last := s.since(before)[len(commands)-1]; last.shown != "hello\n" {
+		s.t.Errorf("the last command printed %q", last.shown)
 	}
 }

@@ -6,6 +6,7 @@ package terminal
 import (
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -14,16 +15,32 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/screen/screentest"
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet/fleettest"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
+
+// greeting is a policy that warns of the word first and denies the word forbidden.
+const greeting = `package nuon
+
+said contains word if {
+	some r in input.plan.resource_changes
+	word := r.change.after.input
+}
+
+warn contains sprintf("it says %s", [word]) if { some word in said; word == "first" }
+
+deny contains sprintf("it says %s", [word]) if { some word in said; word == "forbidden" }
+`
 
 // app is an app with one component, whose output says a word.
 func app(word string) fstest.MapFS {
 	const module = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/"
 	return fstest.MapFS{
-		"metadata.toml":        {Data: []byte("version = \"v2\"\ndisplay_name = \"Shop\"\n")},
-		"runner.toml":          {Data: []byte("runner_type = \"aws\"\n")},
-		"sandbox.toml":         {Data: []byte(module + "base\"\n")},
-		"components/web.toml":  {Data: []byte("type = \"terraform_module\"\nname = \"web\"\n" + module + "web\"\n")},
+		"metadata.toml":       {Data: []byte("version = \"v2\"\ndisplay_name = \"Shop\"\n")},
+		"runner.toml":         {Data: []byte("runner_type = \"aws\"\n")},
+		"sandbox.toml":        {Data: []byte(module + "base\"\n")},
+		"components/web.toml": {Data: []byte("type = \"terraform_module\"\nname = \"web\"\n" + module + "web\"\n")},
+		"policies.toml": {Data: []byte("[[policy]]\nname = \"greeting\"\ntype = \"terraform_module\"\n" +
+			"engine = \"opa\"\ncomponents = [\"web\"]\ncontents = \"\"\"\n" + greeting + "\"\"\"\n")},
 		"modules/base/main.tf": {Data: []byte("output \"text\" {\n  value = \"text\"\n}\n")},
 		"modules/web/main.tf": {Data: []byte("resource \"terraform_data\" \"page\" {\n  input = \"" + word +
 			"\"\n}\noutput \"page\" {\n  value = terraform_data.page.output\n}\n")},
@@ -51,10 +68,28 @@ func TestScreens(t *testing.T) {
 		s.Keys("R")
 		s.Sees(component + " on shop/acme")
 		s.Sees("change 1 of")
+		if component == "web" {
+			s.Sees("policy greeting warns: it says first")
+			s.Keys("i")
+			s.Sees("1 plan is assigned to you")
+			s.Keys("e")
+			s.Sees("rules · web on shop/acme")
+			s.Keys("\x1b")
+		}
 		<-time.After(time.Second) //walltime: the plan has to be on the screen for a moment before it can be approved
-		s.Keys("a")
-		s.Sees("Approved by")
-		s.Keys("q")
+		if component == "web" {   // the same through a selection of one
+			s.Keys(" ")
+			s.Sees("1 plan selected: +1; highest risk: ")
+			s.Keys("a")
+			s.Sees("Type 1 to approve")
+			s.Keys("1\r")
+			s.Sees("Approved by")
+			s.Keys("q")
+		} else { // shows the apply live
+			s.Keys("F")
+			s.Sees("✓ apply    sandbox")
+			s.Keys("\x1b")
+		}
 		s.Sees("fleet")
 	}
 	w.Until("acme", 1)
@@ -103,4 +138,29 @@ func TestScreens(t *testing.T) {
 	s.Keys("q")
 	s.Leaves(exitcode.Done)
 	s.Sees("approved: web on shop/acme")
+
+	const page = "modules/web/main.tf"
+	w.Must(vendor.Write(page, string(app("forbidden")[page].Data)))
+	w.Must(vendor.Push(w.Ctx, "Say another word"))
+	w.Nuon("sync", "--app", "shop")
+	testtime.Until(t, "a plan that is denied", func() bool {
+		return strings.Contains(w.Nuon("review", "--print"), "denies: it says forbidden")
+	})
+	if shown := w.Nuon("status"); !strings.Contains(shown, "blocked\tdeploy web on acme of shop\t") ||
+		!strings.Contains(shown, "policy greeting denies it: change what is denied and push, or reject the plan") {
+		t.Errorf("the denied plan is not blocked:\n%s", shown)
+	}
+	c = exec.Command(filepath.Join(w.Fleet.Bin, "nuon"), "review")
+	c.Env = w.Fleet.Person()
+	s = screentest.Sit(t, c, false)
+	s.Sees("policy greeting denies: it says forbidden")
+	<-time.After(time.Second) //walltime: the plan has to be on the screen for a moment before it can be answered
+	s.Keys("a")
+	s.Sees("a policy denies this plan")
+	s.Keys("r")
+	s.Sees("Reason")
+	s.Keys("say something else\r")
+	s.Sees("Rejected by")
+	s.Keys("q")
+	s.Leaves(exitcode.Done)
 }
