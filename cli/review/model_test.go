@@ -404,6 +404,10 @@ func TestEntry(t *testing.T) {
 	if got := s.typed.String(); got != "well: not now, 漢字👋" {
 		t.Errorf("typed %q", got)
 	}
+	s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("home")}) // typed so fast that it arrives at once
+	if got := s.typed.String(); got != "well: homenot now, 漢字👋" {
+		t.Errorf("typed %q", got)
+	}
 	s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(strings.Repeat("漢", 2000)), Paste: true})
 	if n := len([]rune(s.typed.String())); n != screen.MostTyped {
 		t.Errorf("%d characters are taken", n)

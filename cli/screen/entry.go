@@ -21,8 +21,12 @@ const MostTyped = 1000
 // String returns the text.
 func (e *Entry) String() string { return string(e.runes) }
 
-// Press handles one editing key.
+// Press handles one editing key, or text that arrives at once, which may spell the name of a key.
 func (e *Entry) Press(msg tea.KeyMsg) {
+	if msg.Type == tea.KeyRunes && len(msg.Runes) > 1 && !msg.Alt {
+		e.insert(msg.Runes)
+		return
+	}
 	switch msg.String() {
 	case "left", "ctrl+b":
 		e.at = max(e.at-1, 0)
