@@ -11,8 +11,8 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 )
 
-// credentials returns a function with the credentials of a pod for registries, from its pull secrets. Like a kubelet, it
-// ignores those that do not exist.
+// credentials returns a function with the credentials of a pod for registries, from its pull secrets. Like a kubelet,
+// it ignores those that do not exist.
 func (k *kubelet) credentials(pod *corev1.Pod) auth.CredentialFunc {
 	return func(ctx context.Context, host string) (auth.Credential, error) {
 		for _, from := range pod.Spec.ImagePullSecrets {

@@ -68,13 +68,14 @@ func TestContainers(t *testing.T) {
 func (w *world) serveImages(t *testing.T) {
 	t.Helper()
 	w.program = filepath.Join(t.TempDir(), "program")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", w.program, "./program")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", w.program,
+		"./program")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	var err error
-	if w.registry, err = imagehost.Start(t.TempDir(), password); err != nil {
+	if w.registry, err = imagehost.Start(password); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.registry.Stop() })
@@ -245,7 +246,7 @@ func testKilled(t *testing.T, w *world) {
 	w.until(t, "killed", phase, "Failed")
 }
 
-// testDeleted deletes one pod whose container ends when it is told to, and one whose container has to be killed.
+// testDeleted deletes one pod whose container ends when it receives SIGTERM, and one whose container has to be killed.
 func testDeleted(t *testing.T, w *world) {
 	for _, what := range []string{"wait", "ignore"} {
 		mark := w.namespace + "-deleted-" + what
@@ -254,7 +255,7 @@ func testDeleted(t *testing.T, w *world) {
 		if len(processes(mark)) != 1 {
 			t.Errorf("processes of %s: %v", what, processes(mark))
 		}
-		grace := "600" // what ends by itself need not wait for it
+		grace := "600" // what ends alone does not wait for it
 		if what == "ignore" {
 			grace = "1"
 		}
@@ -298,9 +299,10 @@ func testPullSecret(t *testing.T, w *world) {
 	private := w.image(t, imagehost.Private, ocispec.ImageConfig{Entrypoint: []string{"/program", "wait"}},
 		directory("for-"+w.namespace))
 	w.pod(t, "nobody", private, "", "imagePullSecrets: [{name: nothing}]")
-	w.until(t, "nobody", statuses, `failed to pull image.*credential not found.*"(ErrImagePull|ImagePullBackOff)"`)
-	w.kubectl(t, "", "create", "secret", "docker-registry", "login", "--docker-server="+w.registry.Host(), "--docker-username=u",
-		"--docker-password="+password)
+	w.until(t, "nobody", statuses,
+		`failed to pull image.*credential not found.*"(ErrImagePull|ImagePullBackOff)"`)
+	w.kubectl(t, "", "create", "secret", "docker-registry", "login", "--docker-server="+w.registry.Host(),
+		"--docker-username=u", "--docker-password="+password)
 	w.pod(t, "somebody", private, "", "imagePullSecrets: [{name: login}]")
 	w.until(t, "somebody", statuses, ready)
 }
@@ -310,7 +312,8 @@ func testVolumes(t *testing.T, w *world) {
 	clustertest.Create(t, w.cluster, w.namespace, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"+
 		"spec:\n  accessModes: [ReadWriteMany]\n  resources: {requests: {storage: 1Mi}}\n---\napiVersion: v1\n"+
 		"kind: Secret\nmetadata: {name: files}\nstringData: {key: of the secret}\n")
-	volumes := "volumes: [{name: data, persistentVolumeClaim: {claimName: data}}, {name: files, secret: {secretName: files}}]"
+	volumes := "volumes: [{name: data, persistentVolumeClaim: {claimName: data}}, " +
+		"{name: files, secret: {secretName: files}}]"
 	for _, name := range []string{"volumes-a", "volumes-b"} {
 		w.pod(t, name, w.plain, "securityContext: {readOnlyRootFilesystem: true}, volumeMounts: "+
 			"[{name: data, mountPath: /data, subPath: below}, {name: files, mountPath: /files}]", volumes)
@@ -375,9 +378,11 @@ func testHostileImage(t *testing.T, w *world) {
 		entries []imagehost.Entry
 		end     string // of the pod's container
 	}{
-		"parents":   {[]imagehost.Entry{imagehost.Program("../../../.."+outside+"/new", w.program)}, exited + "0"},
-		"link":      {[]imagehost.Entry{link(tar.TypeSymlink, outside), imagehost.Program("link/new", w.program)}, unpackable},
-		"hidden":    {[]imagehost.Entry{link(tar.TypeSymlink, outside), {Header: tar.Header{Name: "link/.wh.secret"}}}, exited + "0"},
+		"parents": {[]imagehost.Entry{imagehost.Program("../../../.."+outside+"/new", w.program)}, exited + "0"},
+		"link": {[]imagehost.Entry{link(tar.TypeSymlink, outside), imagehost.Program("link/new", w.program)},
+			unpackable},
+		"hidden": {[]imagehost.Entry{link(tar.TypeSymlink, outside), {Header: tar.Header{Name: "link/.wh.secret"}}},
+			exited + "0"},
 		"hard-link": {[]imagehost.Entry{link(tar.TypeLink, secret)}, unpackable},
 		"device": {[]imagehost.Entry{{Header: tar.Header{Name: "disk", Typeflag: tar.TypeBlock, Mode: 0o666, Devmajor: 8}}},
 			exited + "0"},
@@ -401,7 +406,8 @@ func testPretended(t *testing.T, w *world) {
 		"metadata: {name: pretended, annotations: {nuon.test/containers: pretend}}\n"+
 		"spec: {containers: [{name: main, image: shop}]}\n")
 	w.until(t, "pretended", statuses, ready)
-	if _, err := w.try(t, "", "exec", "pretended", "--", "sh"); err == nil || !strings.Contains(err.Error(), "is pretended") {
+	_, err := w.try(t, "", "exec", "pretended", "--", "sh")
+	if err == nil || !strings.Contains(err.Error(), "is pretended") {
 		t.Errorf("it answered %v", err)
 	}
 }

@@ -1,22 +1,21 @@
 // Package imagehost serves container images that are made of files of this machine, from a registry on a loopback
 // address, for the one-process Kubernetes of tests and stories.
 //
-// It owns the directory with their content. It builds nothing, and no client can change anything. The tests of
-// containers and the stories call it.
+// It stores no content: it reads the files again for each client, so they must not change. No client can change
+// anything. The tests of containers and the stories call it.
 package imagehost
 
 import (
 	"archive/tar"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -29,12 +28,17 @@ const Private = "private"
 
 // Registry serves images by digest.
 type Registry struct {
-	dir, password string
-	server        *http.Server
-	address       string
+	password, address string
+	server            *http.Server
 
-	mu    sync.Mutex
-	media map[digest.Digest]string // of what is in dir
+	mu   sync.Mutex
+	blob map[digest.Digest]blob
+}
+
+// blob is a manifest, a config or a layer.
+type blob struct {
+	ocispec.Descriptor
+	write func(io.Writer) error
 }
 
 // Entry is an entry of an image's only layer.
@@ -49,13 +53,13 @@ func Program(path, from string) Entry {
 	return Entry{tar.Header{Name: strings.TrimPrefix(path, "/"), Typeflag: tar.TypeReg, Mode: 0o755}, from}
 }
 
-// Start starts a registry with an existing, empty directory.
-func Start(dir, password string) (*Registry, error) {
+// Start starts a registry. The password is that of the repository Private.
+func Start(password string) (*Registry, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("start a registry of images: %w", err)
 	}
-	r := &Registry{dir: dir, password: password, address: listener.Addr().String(), media: map[digest.Digest]string{}}
+	r := &Registry{password: password, address: listener.Addr().String(), blob: map[digest.Digest]blob{}}
 	r.server = &http.Server{Handler: r}          //nolint:gosec // its clients are tests
 	go func() { _ = r.server.Serve(listener) }() // until Stop
 	return r, nil
@@ -79,17 +83,19 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		http.Error(w, "the password is missing or wrong", http.StatusUnauthorized)
 		return
 	}
-	wanted := digest.Digest(parts[2])
 	r.mu.Lock()
-	media, there := r.media[wanted]
+	found, there := r.blob[digest.Digest(parts[2])]
 	r.mu.Unlock()
 	if !there {
 		http.NotFound(w, q)
 		return
 	}
-	w.Header().Set("Content-Type", media)
-	w.Header().Set("Docker-Content-Digest", wanted.String())
-	http.ServeFile(w, q, filepath.Join(r.dir, wanted.Encoded()))
+	w.Header().Set("Content-Type", found.MediaType)
+	w.Header().Set("Docker-Content-Digest", found.Digest.String())
+	w.Header().Set("Content-Length", strconv.FormatInt(found.Size, 10))
+	if q.Method != http.MethodHead {
+		_ = found.write(w) // the client sees an answer that is too short
+	}
 }
 
 // Add adds an image for this machine to a repository, and returns its name by digest.
@@ -147,21 +153,24 @@ func (r *Registry) addJSON(media string, document any) (ocispec.Descriptor, erro
 	return r.add(media, func(to io.Writer) error { return json.NewEncoder(to).Encode(document) })
 }
 
-// add stores what content writes, and returns its descriptor.
-func (r *Registry) add(media string, content func(io.Writer) error) (ocispec.Descriptor, error) {
-	file, err := os.CreateTemp(r.dir, "new-")
-	if err != nil {
+// add adds what a function writes, and returns its descriptor.
+func (r *Registry) add(media string, write func(io.Writer) error) (ocispec.Descriptor, error) {
+	sum, size := sha256.New(), counter(0)
+	if err := write(io.MultiWriter(sum, &size)); err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	sum := sha256.New()
-	err = content(io.MultiWriter(file, sum))
-	size, sized := file.Seek(0, io.SeekCurrent)
-	described := ocispec.Descriptor{MediaType: media, Digest: digest.NewDigest(digest.SHA256, sum), Size: size}
-	if err := errors.Join(err, sized, file.Close()); err != nil {
-		return described, err
-	}
+	made := ocispec.Descriptor{MediaType: media, Digest: digest.NewDigest(digest.SHA256, sum), Size: int64(size)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.media[described.Digest] = media
-	return described, os.Rename(file.Name(), filepath.Join(r.dir, described.Digest.Encoded()))
+	r.blob[made.Digest] = blob{made, write}
+	return made, nil
+}
+
+// counter counts what is written.
+type counter int64
+
+// Write counts a part.
+func (c *counter) Write(part []byte) (int, error) {
+	*c += counter(len(part))
+	return len(part), nil
 }

@@ -46,6 +46,7 @@ func (s *teller) clusterCmd(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		program = s.startCluster(ts)
 	}
+	s.program = program
 	s.plantToken()
 	tools := filepath.Join(ts.Getenv("WORK"), "tools")
 	ts.Check(s.tools(program, tools))

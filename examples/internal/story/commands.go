@@ -47,8 +47,9 @@ type teller struct {
 	planted []secret
 	began   time.Time
 	title   string
-	// kubeconfig is the path for the story's Kubernetes, if it has one.
-	kubeconfig string
+	// kubeconfig is the path for the story's Kubernetes, if it has one, and program that of its program; empty for a
+	// person's own cluster.
+	kubeconfig, program string
 	// charts is the story's chart repository, if it has one, and cloud its simulated cloud.
 	charts *chartRepository
 	cloud  *cloud.Cloud
@@ -70,6 +71,7 @@ func (s *teller) params(files []string, root string) testscript.Params {
 			"upload": s.upload, "page": s.page, "terminal": s.terminal, "screen": s.screen, "cluster": s.clusterCmd,
 			"access": s.access, "publish": s.publish, "render": renderCmd, "kubectl": s.kubectl, "grasp": s.grasp,
 			"drop": dropCmd, "cloud": s.cloudCmd, "customer": s.customerCmd,
+			"compile": s.compile, "pull-secret": s.pullSecret, "job-image": s.jobImage,
 		},
 	}
 }
@@ -82,6 +84,8 @@ func (s *teller) condition(name string) (bool, error) {
 		return s.demo, nil
 	case "builder":
 		return hasBuilder()
+	case "containers":
+		return s.runsContainers()
 	}
 	return false, fmt.Errorf("there is no condition %q", name)
 }

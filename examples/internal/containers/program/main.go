@@ -39,14 +39,14 @@ func do(what string, args []string) (int, error) {
 	case "exit":
 		fmt.Println("exits")
 		return strconv.Atoi(args[0])
-	case "wait": // until it is told to end
+	case "wait": // until SIGTERM
 		end := make(chan os.Signal, 1)
 		signal.Notify(end, syscall.SIGTERM)
 		fmt.Println("waits")
 		<-end
-		fmt.Println("was told to end")
+		fmt.Println("ends")
 		return 0, nil
-	case "ignore": // waits, and ignores that it is told to end
+	case "ignore": // waits, and ignores SIGTERM
 		end := make(chan os.Signal, 1)
 		signal.Notify(end, syscall.SIGUSR1)
 		signal.Ignore(syscall.SIGTERM)
