@@ -56,10 +56,10 @@ func TestNoTestBoundsWallTime(t *testing.T) {
 	}
 }
 
-// waitsShort matches a command in a story that must succeed and gives up after a time of its own.
+// waitsShort matches a command in a story that must succeed and has a time limit.
 var waitsShort = regexp.MustCompile(`(?m)^(?:\[[^]]*\] )*(?:code 0 )?nuon .* --timeout (\S+)`)
 
-// TestStoriesWaitAsLongAsTests holds that no command of a story that must succeed gives up before a test would.
+// TestStoriesWaitAsLongAsTests holds that no command of a story that must succeed has a shorter time limit than tests.
 func TestStoriesWaitAsLongAsTests(t *testing.T) {
 	short := func(story string) (lines []string) {
 		for _, found := range waitsShort.FindAllStringSubmatch(story, -1) {
@@ -90,7 +90,7 @@ func TestStoriesWaitAsLongAsTests(t *testing.T) {
 			}
 			stories++
 			for _, line := range short(string(text)) {
-				t.Errorf("%s: %q gives up too soon on a busy machine: take %s", file, line, testtime.Limit)
+				t.Errorf("%s: %q has too short a limit for a busy machine: use %s", file, line, testtime.Limit)
 			}
 		}
 	}

@@ -95,7 +95,7 @@ func TestForges(t *testing.T) {
 	page := strings.TrimSuffix(server.URL, ".git")
 	observer := observe.New(w.store, w.key, observe.Options{
 		MirrorDir: t.TempDir(), AllowPrivate: true, Roots: server.Roots,
-		Interval: 24 * time.Hour, // no poll is due by itself, however long this takes
+		Interval: 24 * time.Hour, // only a delivery leads to a poll, however long this takes
 	})
 	watch := func(of *tenant, url string) (id string) {
 		must(t, w.store.InTx(t.Context(), of.org.ID, func(ctx context.Context, tx *store.Tx) error {
