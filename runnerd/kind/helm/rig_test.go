@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -278,8 +279,10 @@ type proxy struct {
 	// at holds functions by number of writes; each is called after the server did
 	// that write and before the response is sent.
 	at map[int]func()
-	// cut blocks all requests.
+	// cut blocks all requests. Each change starts another era, and requests on connections of earlier ones
+	// are blocked for ever: the server may read one after the end of its connection.
 	cut bool
+	era int
 	// written lists the writes; most is the number of writes in the last apply that
 	// was to be killed.
 	written []string
@@ -315,12 +318,18 @@ func (r *rig) through() *proxy {
 		},
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		if p.isCut() {
+	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if p.isCut(request) {
 			panic(http.ErrAbortHandler)
 		}
 		forward.ServeHTTP(w, request)
 	}))
+	p.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		return context.WithValue(ctx, eraOfConnection{}, p.era)
+	}
+	p.Start()
 	r.t.Cleanup(p.Close)
 	r.kubeconfig = filepath.Join(r.t.TempDir(), "kubeconfig")
 	text := "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: '" + p.URL +
@@ -332,19 +341,21 @@ func (r *rig) through() *proxy {
 	return p
 }
 
-func (p *proxy) isCut() bool {
+// eraOfConnection is the key of the era in which the connection of a request was accepted.
+type eraOfConnection struct{}
+
+func (p *proxy) isCut(request *http.Request) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	return p.cut
+	return p.cut || request.Context().Value(eraOfConnection{}) != p.era
 }
 
 func (p *proxy) setCut(cut bool) {
 	p.mutex.Lock()
 	p.cut = cut
+	p.era++
 	p.mutex.Unlock()
-	if cut {
-		p.CloseClientConnections()
-	}
+	p.CloseClientConnections()
 }
 
 // did counts a write that the server has answered.
