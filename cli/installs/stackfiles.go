@@ -159,19 +159,16 @@ func stackToDelete(last *api.PhoneHomeState) string {
 func stackLine(i api.Install) string {
 	install, s := i.Name, i.Stack
 	switch {
-	case s.Status == api.StackPending, s.Status == api.StackDeleted:
+	case s.Status == api.StackPending:
+		return fmt.Sprintf("version %d, which the customer has not created yet, as far as is known", s.Newest)
+	case s.Status == api.StackDeleted:
+		return "deleted by the customer"
 	case i.Status == api.InstallStatusDeprovisioned:
 		return stackToDelete(i.StackOutputs.PhoneHome)
-	}
-	switch s.Status {
-	case api.StackPending:
-		return fmt.Sprintf("version %d, which the customer has not created yet, as far as is known", s.Newest)
-	case api.StackDeleted:
-		return "deleted by the customer"
-	case api.StackOutOfDate:
+	case s.Status == api.StackOutOfDate:
 		return fmt.Sprintf("out of date: the customer runs version %s, and version %d is the newest; show the difference: "+
 			"nuon installs stack diff %s", s.Running, s.Newest, install)
-	case api.StackUnknown:
+	case s.Status == api.StackUnknown:
 		return fmt.Sprintf("version %d is the newest; it is not known which one the customer runs: "+
 			"nuon installs stack set %s --stack-version NUMBER", s.Newest, install)
 	}

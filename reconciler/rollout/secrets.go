@@ -297,8 +297,7 @@ func (d *resolver) comesFrom(secret *appconfig.Secret, component string) bool {
 // noCopyRole returns why no secrets job runs now: it would make copies, and there is no role for that. It is empty
 // otherwise.
 func (s *snapshot) noCopyRole() string {
-	spec, _ := s.secretsSpec()
-	_, why := s.copyRole(spec)
+	_, why := s.copyRole()
 	return why
 }
 
@@ -315,17 +314,39 @@ func (r *Rollout) DeclaredSecrets(ctx context.Context, tx *store.Tx, install sto
 		return declared, err
 	}
 	declared.Spec.Secrets = spec
-	declared.Spec.Role, declared.NoRole = s.copyRole(spec)
+	declared.Spec.Role, declared.NoRole = s.copyRole()
 	return declared, nil
 }
 
 // copyRole returns the role under which a secrets job reaches the cluster, or why there is none now. Both are zero for
 // a job that makes no copies: the runner itself reads the store.
-func (s *snapshot) copyRole(spec api.SecretsSpec) (role api.OperationRole, why string) {
-	if len(spec.Cluster.Path) == 0 {
+func (s *snapshot) copyRole() (role api.OperationRole, why string) {
+	if !s.makesCopies() {
 		return role, ""
 	}
 	return s.operationRole(installstack.Operation{Verb: installstack.VerbSecrets})
+}
+
+// makesCopies reports whether a secrets job reaches the cluster: there is one, and a secret is to be copied or was.
+func (s *snapshot) makesCopies() bool {
+	if s.config == nil || s.install.DesiredPresence == "absent" {
+		return false
+	}
+	if sandbox := s.components[appconfig.SandboxName]; s.config.Sandbox != nil &&
+		(sandbox == nil || sandbox.row.AppliedDigest == "") {
+		return false
+	}
+	for _, report := range s.secrets {
+		if len(report.Copies) > 0 {
+			return true
+		}
+	}
+	for i := range s.config.Secrets {
+		if secret := &s.config.Secrets[i]; len(copiesOf(secret)) > 0 && s.addressKnown(secret) {
+			return true
+		}
+	}
+	return false
 }
 
 // secretsSpec returns the spec of a secrets job without values, and the paths that its templates read. A secret whose
@@ -336,7 +357,6 @@ func (s *snapshot) secretsSpec() (api.SecretsSpec, []render.Path) {
 		return spec, nil
 	}
 	var refs []render.Path
-	copied := false
 	for i := range s.config.Secrets {
 		secret := &s.config.Secrets[i]
 		if !s.addressKnown(secret) {
@@ -346,19 +366,13 @@ func (s *snapshot) secretsSpec() (api.SecretsSpec, []render.Path) {
 			Base64: secret.Format == "base64", Copies: copiesOf(secret)}
 		refs = append(refs, templateRefs(secret.Address)...)
 		for _, c := range made.Copies {
-			copied = true
 			for _, text := range []string{c.Namespace, c.Name, c.Key} {
 				refs = append(refs, templateRefs(text)...)
 			}
 		}
 		spec.Secrets = append(spec.Secrets, made)
 	}
-	for _, report := range s.secrets {
-		copied = copied || len(report.Copies) > 0
-	}
-	sandbox := s.components[appconfig.SandboxName]
-	ready := s.config.Sandbox == nil || sandbox != nil && sandbox.row.AppliedDigest != ""
-	if copied && ready && s.install.DesiredPresence != "absent" {
+	if s.makesCopies() {
 		spec.Cluster = clusterNamed(s.config, "")
 		refs = append(refs, render.Path(spec.Cluster.Path))
 	}

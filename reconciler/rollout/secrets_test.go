@@ -162,8 +162,7 @@ func TestRoleOfSecrets(t *testing.T) {
 		`"arn:aws:iam::1:role/m"`)
 	s.report(status("db", "present", "v1", ""))
 	role := func() (string, string) {
-		spec, _ := s.secretsSpec()
-		role, why := s.copyRole(spec)
+		role, why := s.copyRole()
 		return strings.TrimSpace(role.Name + " " + role.Operation), why
 	}
 	if got, why := role(); got != "" || why != "" {
