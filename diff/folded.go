@@ -119,14 +119,5 @@ func (c *Change) foldedOnlyIn() string {
 		f.Count = 2
 		parts = append(parts, strings.TrimPrefix(f.Text(), "2 "))
 	}
-	return join(parts)
-}
-
-// join returns "a, b and c".
-func join(parts []string) string {
-	if len(parts) < 2 {
-		return strings.Join(parts, "")
-	}
-	last := len(parts) - 1
-	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+	return List(parts)
 }

@@ -34,7 +34,7 @@ func (f *FieldChange) OrderSummary() string {
 		}
 		parts = append(parts, fmt.Sprintf("%s from place %d to %d", name, m.From+1, m.To+1))
 	}
-	return "moved: " + join(parts)
+	return "moved: " + List(parts)
 }
 
 // isPermutation reports whether two lists have the same elements: only then OrderSummary describes the whole change.

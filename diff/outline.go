@@ -144,7 +144,7 @@ func (c *Change) WithoutRepeats(fields []int32) (stay []int32, words map[int32]s
 		others[first] = append(others[first], c.repeatPlace(first, i))
 	}
 	for i, places := range others {
-		words[i] = "(the same in " + join(places) + ")"
+		words[i] = "(the same in " + List(places) + ")"
 	}
 	return stay, words
 }

@@ -101,7 +101,7 @@ func source(rule string, paths []string) string {
 	if len(named) == 0 {
 		return rule
 	}
-	return rule + " at " + join(named)
+	return rule + " at " + List(named)
 }
 
 // RiskText describes what the change may do, where neither its action nor its

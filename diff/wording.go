@@ -132,6 +132,15 @@ func Plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
+// List joins parts for a sentence: "a, b and c".
+func List(parts []string) string {
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	last := len(parts) - 1
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
+
 // Symbol returns the sign of the change, at most three characters wide.
 func (c Change) Symbol() string {
 	switch c.Action {

@@ -1,14 +1,13 @@
 package installs
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/workflows"
+	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -74,7 +73,7 @@ until "nuon deploy INSTALL COMPONENT" deploys them again.`,
 		ValidArgsFunction: complete.Rest(e, complete.Installs, complete.InstallComponents),
 		RunE: func(c *cobra.Command, args []string) error {
 			n.Components = args[1:]
-			a.Risk = "this plans the removal of " + list(n.Components) + " in " + args[0] +
+			a.Risk = "this plans the removal of " + diff.List(n.Components) + " in " + args[0] +
 				"; each plan still needs an approval"
 			return a.Ask(c.Context(), args[0], n)
 		},
@@ -107,12 +106,4 @@ Each plan needs an approval. When everything is removed, the customer deletes th
 	a.PlanFlag(c)
 	a.YesFlag(c)
 	return c
-}
-
-// list joins names for a sentence: a, b and c.
-func list(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }

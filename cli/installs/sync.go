@@ -23,6 +23,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/runners"
 	"github.com/nuon-toolkit/nuon/cli/secretinput"
 	"github.com/nuon-toolkit/nuon/cli/validate"
+	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
@@ -212,7 +213,7 @@ func (o *syncRun) apply(ctx context.Context, client *apiclient.Client, app *appc
 	todo := pendingDifferences(all)
 	if refused := withOutcome(all, OutcomeRefused); len(refused) > 0 {
 		return exitcode.With(exitcode.Failed,
-			fmt.Errorf("nothing was changed: %s cannot be changed by a file, for the reason above", list(refused)))
+			fmt.Errorf("nothing was changed: %s cannot be changed by a file, for the reason above", diff.List(refused)))
 	}
 	if len(todo) == 0 {
 		return nil

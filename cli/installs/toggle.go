@@ -8,6 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -58,7 +59,7 @@ func (o *toggleRun) run(ctx context.Context, client *apiclient.Client, args []st
 	// In a script, disabling requires --yes before anything is sent; enabling does not.
 	if !o.on && !o.yes && !o.env.Console.Asks() {
 		return o.env.Console.Confirm(ctx,
-			"this plans the removal of what is deployed of "+list(args[1:])+" in "+args[0], false)
+			"this plans the removal of what is deployed of "+diff.List(args[1:])+" in "+args[0], false)
 	}
 	i, err := apiclient.Decode[api.Install](client.GetInstall(ctx, args[0]))
 	if err != nil {
@@ -69,9 +70,9 @@ func (o *toggleRun) run(ctx context.Context, client *apiclient.Client, args []st
 		change.Toggles[name] = o.on
 	}
 	if !o.yes && o.env.Console.Asks() {
-		what := "this enables " + list(args[1:]) + " on " + i.App + "/" + i.Name
+		what := "this enables " + diff.List(args[1:]) + " on " + i.App + "/" + i.Name
 		if !o.on {
-			what = "this enables " + list(args[1:]) + " on " + i.App + "/" + i.Name +
+			what = "this enables " + diff.List(args[1:]) + " on " + i.App + "/" + i.Name +
 				", and plans the removal of what is deployed"
 		}
 		if err := confirm(ctx, o.env, client, i, change, what); err != nil {

@@ -70,7 +70,7 @@ func Denial(a api.Approval) string {
 	case n == 1:
 		return "policy " + a.DeniedBy[0] + " denies it"
 	case n <= most:
-		return "policies " + strings.Join(a.DeniedBy[:n-1], ", ") + " and " + a.DeniedBy[n-1] + " deny it"
+		return "policies " + diff.List(a.DeniedBy) + " deny it"
 	}
 	return "policies " + joinNames(a.DeniedBy, most) + " deny it"
 }

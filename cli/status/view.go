@@ -76,13 +76,10 @@ func (m ActionItem) Headline() string {
 
 // listed names installs in a sentence, but only some of many.
 func listed(names []string) string {
-	switch n := len(names); {
-	case n > maxNamed+1:
+	if n := len(names); n > maxNamed+1 {
 		return fmt.Sprintf("%s and %d more installs", strings.Join(names[:maxNamed], ", "), n-maxNamed)
-	case n > 1:
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
 	}
-	return names[0]
+	return diff.List(names)
 }
 
 // printFleet prints the installs as a table; for an app without installs, what to do next.
