@@ -271,21 +271,8 @@ func TestSkippedOfModules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		skip := found.Skip()
-		var files []string
-		err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case skip(name, entry) && entry.IsDir():
-				return fs.SkipDir
-			case !skip(name, entry) && !entry.IsDir():
-				files = append(files, name)
-			}
-			return nil
-		})
-		if got := strings.Join(files, " "); err != nil || got != want {
-			t.Errorf("%s: %s, %v, want %s", kind, got, err, want)
+		if got := packed(t, tree, found.Skip()); got != want {
+			t.Errorf("%s: %s, want %s", kind, got, want)
 		}
 	}
 }

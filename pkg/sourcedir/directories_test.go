@@ -269,21 +269,29 @@ func TestOutside(t *testing.T) {
 	tree := treeOf(map[string]string{"a/b/c": "", "a/b/d/e": "", "a/bc": "", "a/x": "", "f": "", "g/.terraform/h": ""})
 	for dirs, want := range map[string]string{"a/b": "a/b/c a/b/d/e", "a/b/d g": "a/b/d/e g/.terraform/h",
 		".": "a/b/c a/b/d/e a/bc a/x f g/.terraform/h"} {
-		skip := Outside(strings.Fields(dirs))
-		var got []string
-		err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case skip(name, entry) && entry.IsDir():
-				return fs.SkipDir
-			case !skip(name, entry) && !entry.IsDir():
-				got = append(got, name)
-			}
-			return nil
-		})
-		if err != nil || strings.Join(got, " ") != want {
-			t.Errorf("%s: %v, %v", dirs, got, err)
+		if got := packed(t, tree, Outside(strings.Fields(dirs))); got != want {
+			t.Errorf("%s: %s, want %s", dirs, got, want)
 		}
 	}
+}
+
+// packed returns the files that are not skipped, in order, with a space between them.
+func packed(t *testing.T, tree fs.FS, skip func(name string, entry fs.DirEntry) bool) string {
+	t.Helper()
+	var files []string
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case skip(name, entry) && entry.IsDir():
+			return fs.SkipDir
+		case !skip(name, entry) && !entry.IsDir():
+			files = append(files, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(files, " ")
 }

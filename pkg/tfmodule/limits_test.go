@@ -3,7 +3,6 @@ package tfmodule
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -264,16 +263,8 @@ func TestMoreLinks(t *testing.T) {
 			wrong: "the symbolic link m/b.tf leads through another one, m/b.tf; let it name the file itself"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			write(t, filepath.Join(root, "m/a.tf"), "variable \"a\" {}\n")
-			write(t, filepath.Join(root, "common/b.tf"), "")
-			write(t, filepath.Join(root, "common/deep/run.sh"), "")
-			write(t, filepath.Join(root, "other/x"), "")
-			for link, target := range test.links {
-				if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
-					t.Fatal(err)
-				}
-			}
+			root := linked(t, map[string]string{"m/a.tf": "variable \"a\" {}\n", "common/b.tf": "",
+				"common/deep/run.sh": "", "other/x": ""}, test.links)
 			dirs, _, err := Closure(os.DirFS(root), "m")
 			if test.wrong != "" {
 				if err == nil || !strings.HasPrefix(err.Error(), test.wrong) {

@@ -143,16 +143,8 @@ func TestLinks(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			write(t, filepath.Join(root, "m/a.tf"), "variable \"a\" {}\n")
-			write(t, filepath.Join(root, "m/a.tf.txt"), "variable \"b\" {}\n")
-			write(t, filepath.Join(root, "common/b.tf"), "variable \"c\" {}\n")
-			write(t, filepath.Join(root, "common/deep/run.sh"), "")
-			for link, target := range test.links {
-				if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
-					t.Fatal(err)
-				}
-			}
+			root := linked(t, map[string]string{"m/a.tf": "variable \"a\" {}\n", "m/a.tf.txt": "variable \"b\" {}\n",
+				"common/b.tf": "variable \"c\" {}\n", "common/deep/run.sh": ""}, test.links)
 			dirs, _, err := Closure(os.DirFS(root), "m")
 			if test.wrong != "" {
 				if err == nil || !strings.Contains(err.Error(), test.wrong) {
@@ -165,6 +157,21 @@ func TestLinks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// linked returns a new directory with files and, by the name of each, the targets of symbolic links.
+func linked(t *testing.T, files, links map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		write(t, filepath.Join(root, name), text)
+	}
+	for link, target := range links {
+		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
 }
 
 func TestLinkedModuleDirectory(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package account plays the AWS account of a customer: it creates the stack of an install from its template in a
-// simulated cloud, runs the stack's own function, which reports to the control plane, and starts the machine of the
-// runner.
+// Package account plays the AWS account, the GCP project or the resource group of a customer: it creates the stack of
+// an install from its template in a simulated cloud, runs the stack's own function, which reports to the control plane,
+// and starts the machine of the runner.
 package account
 
 import (
@@ -16,6 +16,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/cloudtest"
@@ -178,12 +180,28 @@ func (s *Stack) Machine(ctx context.Context, runnerd, dir string) (*exec.Cmd, er
 	if err != nil {
 		return nil, err
 	}
-	command := exec.CommandContext(ctx, runnerd, "run", "--url", text(function, "Environment", "Variables", "NUON_URL"),
-		"--dir", filepath.Join(dir, "runner"), "--cloud", "aws")
-	command.Env = append(append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "USER=nobody",
-		"AWS_REGION=" + s.account.Region, "NUON_REGISTRY=" + s.parameters["Registry"], "NUON_REGISTRY_PLAIN_HTTP=1",
-		"NUON_CLAIM=" + text(function, "Environment", "Variables", "NUON_CLAIM")}, cloud.Environ()...), metadata...)
-	return command, nil
+	return runnerCommand(ctx, runnerd, dir, runnerSettings{Cloud: "aws",
+		URL:   text(function, "Environment", "Variables", "NUON_URL"),
+		Claim: text(function, "Environment", "Variables", "NUON_CLAIM"),
+	}, []string{"AWS_REGION=" + s.account.Region, "NUON_REGISTRY=" + s.parameters["Registry"],
+		"NUON_REGISTRY_PLAIN_HTTP=1"}, cloud.Environ(), metadata), nil
+}
+
+// runnerSettings are what a stack writes onto the machine of its runner.
+type runnerSettings struct {
+	Cloud, URL, Claim string
+	Arguments         string // more arguments of runnerd, with spaces between them
+}
+
+// runnerCommand returns the command that runs the runner of a machine with the variables of environ. dir is the disk of
+// the machine.
+func runnerCommand(ctx context.Context, runnerd, dir string, s runnerSettings, environ ...[]string) *exec.Cmd {
+	args := append([]string{"run", "--url", s.URL, "--dir", filepath.Join(dir, "runner"), "--cloud", s.Cloud},
+		strings.Fields(s.Arguments)...)
+	command := exec.CommandContext(ctx, runnerd, args...) //nolint:gosec // of the tests
+	basis := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "USER=nobody", "NUON_CLAIM=" + s.Claim}
+	command.Env = append(basis, slices.Concat(environ...)...)
+	return command
 }
 
 // EndGrants makes the grants of a runner's owner have ended a minute ago, as if the clock of the machine had moved. dir

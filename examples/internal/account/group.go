@@ -3,9 +3,7 @@ package account
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/cloudtest"
@@ -58,13 +56,9 @@ func (g *Group) Machine(ctx context.Context, runnerd, dir string) (*exec.Cmd, er
 	if g.machine, err = g.Services.Azure.RunMachine(machine); err != nil {
 		return nil, err
 	}
-	args := append([]string{"run", "--url", settings["runner_url"], "--dir", filepath.Join(dir, "runner"), "--cloud",
-		"azure"}, strings.Fields(settings["arguments"])...)
-	command := exec.CommandContext(ctx, runnerd, args...) //nolint:gosec // of the tests
-	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "USER=nobody",
-		"NUON_CLAIM=" + settings["claim"], "AZURE_POD_IDENTITY_AUTHORITY_HOST=" + g.machine.Address},
-		g.Services.Environ()...)
-	return command, nil
+	return runnerCommand(ctx, runnerd, dir, runnerSettings{Cloud: "azure", URL: settings["runner_url"],
+		Claim: settings["claim"], Arguments: settings["arguments"],
+	}, []string{"AZURE_POD_IDENTITY_AUTHORITY_HOST=" + g.machine.Address}, g.Services.Environ()), nil
 }
 
 // Output returns an output of the stack.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -134,12 +133,9 @@ func (p *Project) Machine(ctx context.Context, runnerd, dir string) (*exec.Cmd, 
 	p.mu.Lock()
 	p.set = set
 	p.mu.Unlock()
-	args := append([]string{"run", "--url", p.parts["nuon-runner-url"], "--dir", filepath.Join(dir, "runner"), "--cloud",
-		"gcp"}, strings.Fields(p.parts["nuon-arguments"])...)
-	command := exec.CommandContext(ctx, runnerd, args...) //nolint:gosec // of the tests
-	command.Env = append(append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "USER=nobody",
-		"GOOGLE_CLOUD_PROJECT=" + p.ID, "NUON_CLAIM=" + p.parts["nuon-claim"]}, p.Services.Environ()...), environ...)
-	return command, nil
+	return runnerCommand(ctx, runnerd, dir, runnerSettings{Cloud: "gcp", URL: p.parts["nuon-runner-url"],
+		Claim: p.parts["nuon-claim"], Arguments: p.parts["nuon-arguments"],
+	}, []string{"GOOGLE_CLOUD_PROJECT=" + p.ID}, p.Services.Environ(), environ), nil
 }
 
 // ServiceAccount returns the email of the service account of a role, as the stack reports it.
