@@ -27,6 +27,7 @@ type view struct {
 	ended        bool      // nothing will change any more
 	loadStarted  time.Time // when the last load started
 	lastAnswer   time.Time // time of the last answer
+	nextLoad     time.Time // when the next load is due; zero if none is
 	failingSince time.Time // when answers stopped; zero while they arrive
 	lastError    error     // the last error
 }
@@ -82,7 +83,7 @@ type model struct {
 const (
 	// noteFor is how long the footer shows the result of a key.
 	noteFor = 8 * time.Second
-	// staleAfter is how long the result of a poll counts as current.
+	// staleAfter is how long the result of a poll counts as current, from when the next one is due if that is later.
 	staleAfter = 12 * time.Second
 )
 
@@ -97,9 +98,14 @@ func (m *model) Init() tea.Cmd { return tea.Batch(m.requests.beat(), m.open("hom
 // top returns the shown view.
 func (m *model) top() *view { return m.views[len(m.views)-1] }
 
-// live reports whether a view shows the current state.
+// live reports whether a view shows the current state. What takes long to load is loaded rarely (reload), and
+// counts as current until the next load should have answered.
 func (m *model) live(v *view) bool {
-	return v.failingSince.IsZero() && !v.earlier && (v.ended || v.streams() || m.now.Sub(v.lastAnswer) < staleAfter)
+	expected := v.lastAnswer
+	if v.nextLoad.After(expected) {
+		expected = v.nextLoad
+	}
+	return v.failingSince.IsZero() && !v.earlier && (v.ended || v.streams() || m.now.Sub(expected) < staleAfter)
 }
 
 // say shows a message in the footer.

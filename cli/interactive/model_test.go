@@ -250,6 +250,26 @@ func TestFirstPaint(t *testing.T) {
 	}
 }
 
+// TestSlowLoads checks that a screen that takes long to load, and is loaded rarely for that, counts as current until
+// the next load should have answered: actions work on it in between.
+func TestSlowLoads(t *testing.T) {
+	s := newStage(t, plainTheme, 140, 45, newPlane(t))
+	s.visit("installs")
+	v := s.top()
+	load := s.model.load(v)
+	const took = 4 * time.Second
+	s.now = s.now.Add(took)
+	s.do(load)
+	s.now = s.now.Add(resting*took + staleAfter - time.Second)
+	s.Update(beat{})
+	if s.press("d"); s.mode != confirming {
+		t.Errorf("a deploy is refused before the next load is due:\n%s", s.screen())
+	}
+	s.press("n")
+	s.now = s.now.Add(2 * time.Second)
+	s.press("d").shows("control plane unreachable")
+}
+
 // TestLog checks that a log stays at its end until a person moves, and that control characters are
 // removed.
 func TestLog(t *testing.T) {

@@ -72,7 +72,7 @@ const (
 	beatEvery       = time.Second
 	pollEvery       = 2 * time.Second
 	jitter          = time.Second
-	resting         = 5 // a load is followed by a pause of this many times its duration
+	resting         = 5 // a load is followed by a pause of at least this many times its duration
 	responseTimeout = 20 * time.Second
 	runTimeout      = 2 * time.Minute
 )
@@ -80,7 +80,7 @@ const (
 // requests returns the commands of the model. The requester implements it; tests use a fake.
 type requests interface {
 	beat() tea.Cmd
-	again(v *view, took time.Duration) tea.Cmd
+	again(v *view, pause time.Duration) tea.Cmd
 	load(v *view) tea.Cmd
 	run(lines [][]string, then string) tea.Cmd
 	names(kind string) tea.Cmd
@@ -104,10 +104,9 @@ func newRequester(ctx context.Context, client *apiclient.Client, o Options) *req
 
 func (r *requester) beat() tea.Cmd { return r.After(beatEvery, beat{}) }
 
-// again schedules the next load of a view, with jitter, so that many screens do not poll at the
-// same time. What takes long to load is loaded less often.
-func (r *requester) again(v *view, took time.Duration) tea.Cmd {
-	return r.After(max(pollEvery, resting*took)+rand.N(jitter), due{v, v.turn})
+// again schedules the next load of a view, with jitter, so that many screens do not poll at the same time.
+func (r *requester) again(v *view, pause time.Duration) tea.Cmd {
+	return r.After(pause+rand.N(jitter), due{v, v.turn})
 }
 
 // load fetches what a view shows, once or, for a Follower, until it is closed.

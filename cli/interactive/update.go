@@ -168,7 +168,14 @@ func (m *model) loaded(l loaded) tea.Cmd {
 		v.loaded = true
 		m.refresh(v)
 	}
-	return m.requests.again(v, m.now.Sub(v.loadStarted))
+	return m.reload(v, m.now.Sub(v.loadStarted))
+}
+
+// reload schedules the next load of a view, after one that took so long.
+func (m *model) reload(v *view, took time.Duration) tea.Cmd {
+	pause := max(pollEvery, resting*took)
+	v.nextLoad = m.now.Add(pause)
+	return m.requests.again(v, pause)
 }
 
 // pushed stores what a view received.
@@ -196,7 +203,7 @@ func (m *model) pushed(p pushed) tea.Cmd {
 		v.ended = true
 		return nil
 	}
-	return m.requests.again(v, 0)
+	return m.reload(v, 0)
 }
 
 // prepared shows the review.

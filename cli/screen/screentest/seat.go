@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -138,6 +139,33 @@ func (s *Seat) Keys(text string) {
 	if _, err := s.screen.WriteString(text); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// refusals are parts of the messages with which screens refuse keys because what they show may not be current. On a
+// busy machine any answer of the control plane can be late.
+var refusals = []string{"control plane unreachable", "has just ", "not loaded yet", "is being sent"}
+
+// refusedFor is how long a refusal must have been on the screen before the keys are pressed again.
+const refusedFor = time.Second
+
+// Presses types keys and waits until a text is on the screen. If the screen refuses the keys because it is not current,
+// they are typed again, as a user would.
+func (s *Seat) Presses(keys, want string) {
+	s.t.Helper()
+	s.Keys(keys)
+	last := time.Now()
+	s.Wait(func() bool {
+		seen := s.Seen()
+		if strings.Contains(seen, want) {
+			return true
+		}
+		refused := slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(seen, r) })
+		if refused && time.Since(last) > refusedFor {
+			s.Keys(keys)
+			last = time.Now()
+		}
+		return false
+	}, fmt.Sprintf("no %q after %q", want, keys))
 }
 
 // Seen returns the text on the screen.

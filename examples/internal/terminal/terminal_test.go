@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/screen/screentest"
@@ -65,32 +64,23 @@ func TestScreens(t *testing.T) {
 	w.Nuon("installs", "create", "acme", "--app", "shop", "--runner", "customer")
 	for _, component := range []string{"sandbox", "web"} {
 		s.Sees("deploy " + component + " on acme of shop")
-		s.Keys("R")
-		s.Sees(component + " on shop/acme")
+		s.Presses("R", component+" on shop/acme")
 		s.Sees("change 1 of")
 		if component == "web" {
 			s.Sees("policy greeting warns: it says first")
-			s.Keys("i")
-			s.Sees("1 plan is assigned to you")
-			s.Keys("e")
-			s.Sees("rules · web on shop/acme")
-			s.Keys("\x1b")
-		}
-		<-time.After(time.Second) //walltime: the plan has to be on the screen for a moment before it can be approved
-		if component == "web" {   // the same through a selection of one
-			s.Keys(" ")
+			s.Presses("i", "1 plan is assigned to you")
+			s.Presses("e", "rules · web on shop/acme")
+			s.Presses("\x1b", "change 1 of") // escape and a key right after it would be one key with alt
+			s.Keys(" ")                      // a selection of one
 			s.Sees("1 plan selected: +1; highest risk: ")
-			s.Keys("a")
-			s.Sees("Type 1 to approve")
+			s.Presses("a", "Type 1 to approve")
 			s.Keys("1\r")
 			s.Sees("Approved by")
-			s.Keys("q")
-		} else { // shows the apply live
-			s.Keys("F")
-			s.Sees("✓ apply    sandbox")
-			s.Keys("\x1b")
+			s.Presses("q", "fleet")
+			continue
 		}
-		s.Sees("fleet")
+		s.Presses("F", "✓ apply    sandbox") // shows the apply live
+		s.Presses("\x1b", "fleet")
 	}
 	w.Until("acme", 1)
 	s.Sees("Nothing needs you.")
@@ -104,8 +94,7 @@ func TestScreens(t *testing.T) {
 	s.Sees("No plans are waiting for approval.")
 	s.Keys("\x1b")
 	s.Sees("1 marked")
-	s.Keys("d")
-	s.Sees("Deploy everything that is behind on 1 install: shop/acme?")
+	s.Presses("d", "Deploy everything that is behind on 1 install: shop/acme?")
 	s.Keys("n")
 	s.Sees("canceled")
 	s.Keys("\r")
@@ -154,11 +143,8 @@ func TestScreens(t *testing.T) {
 	c.Env = w.Fleet.Person()
 	s = screentest.Sit(t, c, false)
 	s.Sees("policy greeting denies: it says forbidden")
-	<-time.After(time.Second) //walltime: the plan has to be on the screen for a moment before it can be answered
-	s.Keys("a")
-	s.Sees("a policy denies this plan")
-	s.Keys("r")
-	s.Sees("Reason")
+	s.Presses("a", "a policy denies this plan")
+	s.Presses("r", "Reason")
 	s.Keys("say something else\r")
 	s.Sees("Rejected by")
 	s.Keys("q")
