@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -281,7 +282,7 @@ func TestEndOfAPod(t *testing.T) {
 			node, pod := p.startOn(t)
 			test.do(t, p, node, pod)
 			s.until("the result is there", job.ended)
-			if string(job.result.Status) != test.status || !strings.Contains(job.result.Error, test.text) {
+			if string(job.result.Status) != test.status || !regexp.MustCompile(test.text).MatchString(job.result.Error) {
 				t.Errorf("got %+v", job.result)
 			}
 			spoolIsEmpty(t, p.dir)
@@ -343,6 +344,8 @@ func TestRunnerSeesAnEndThatItMissed(t *testing.T) {
 // start later.
 func TestPodThatDoesNotStart(t *testing.T) {
 	t.Parallel()
+	// The cluster has to say why the pod does not start before this time is over.
+	startsSoon := func(o *runner.Options) { o.Timing.PodStart = 15 * time.Second }
 	for name, test := range map[string]struct {
 		file   string
 		before func(*testing.T, *place)
@@ -350,14 +353,14 @@ func TestPodThatDoesNotStart(t *testing.T) {
 		status string
 		text   string
 	}{
-		"no node has room": {file: nowhere, change: func(o *runner.Options) { o.Timing.PodStart = 2 * time.Second },
-			status: "failed", text: "did not start within 2s: Unschedulable: "},
-		"no image": {change: func(o *runner.Options) { o.Timing.PodStart = 2 * time.Second },
+		"no node has room": {file: nowhere, change: startsSoon, status: "failed",
+			text: "did not start within 15s: Unschedulable: "},
+		"no image": {change: startsSoon,
 			before: func(t *testing.T, p *place) {
 				p.image = "registry.test/missing" // which the cluster of the tests does not pull
 				p.write(t, "")
-			}, status: "failed", text: "did not start within 2s: ImagePullBackOff: "},
-		"a quota": {change: func(o *runner.Options) { o.Timing.PodStart = 2 * time.Second },
+			}, status: "failed", text: "did not start within 15s: (ErrImagePull|ImagePullBackOff): "},
+		"a quota": {change: startsSoon,
 			before: func(t *testing.T, p *place) {
 				if _, err := p.CoreV1().ResourceQuotas(p.namespace).Create(t.Context(), &corev1.ResourceQuota{
 					ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
@@ -396,7 +399,7 @@ func TestPodThatDoesNotStart(t *testing.T) {
 				}
 			})
 			s.until("the result is there", job.ended)
-			if string(job.result.Status) != test.status || !strings.Contains(job.result.Error, test.text) {
+			if string(job.result.Status) != test.status || !regexp.MustCompile(test.text).MatchString(job.result.Error) {
 				t.Errorf("got %+v", job.result)
 			}
 			spoolIsEmpty(t, p.dir)
