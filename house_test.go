@@ -73,8 +73,8 @@ var layers = map[string][][]string{
 		{"appvariables", "inputs", "installstack/stackfiles", "observe", "release", "retention", "runnerprogram", "runners",
 			"stackoutputs", "stackpublish", "store/storetest"},
 		{"stackversion", "catalog", "jobs", "observe/observetest"},
-		{"build", "inspection", "installcheck", "joblog", "phonehome", "tfstate", "workflow"},
-		{"garbage", "installhealth", "installsecrets", "jobs/jobstest"},
+		{"build", "installcheck", "joblog", "phonehome", "tfstate", "workflow"},
+		{"garbage", "inspection", "installhealth", "installsecrets", "jobs/jobstest"},
 		{"rollout"},
 		{"breakglass", "preview"},
 		// HTTP begins here.
@@ -86,7 +86,7 @@ var layers = map[string][][]string{
 	"runnerd": {
 		{"apiclient", "apiclient/contacttest", "audit", "cloud/session", "jobenv", "kind/terraform/modules",
 			"kind/terraform/modules/registrytest", "plainlines", "planpolicy", "policy", "secretstore", "spool", "subprocess",
-			"timing", "values"},
+			"timing", "transcript", "values"},
 		{"cloud/aws", "cloud/azure", "cloud/gcp", "fault", "grant", "process", "runnerlog", "secretstore/aws",
 			"secretstore/rest", "subprocess/childtest", "tfbinary", "values/valuestest"},
 		{"cloud", "jobpod", "jobrole", "secretstore/azure", "secretstore/gcp"},
@@ -97,7 +97,7 @@ var layers = map[string][][]string{
 		{"secretstore/jobstore"},
 		{"action", "deploy", "helmsdk", "secretsync"},
 		{"healthcheck", "podlogs", "kind/helm", "kind/image", "kind/kubernetes", "kind/terraform"},
-		{"kind/docker"},
+		{"kind/docker", "podshell"},
 		{""},
 	},
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/kind/kubernetes"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform"
 	"github.com/nuon-toolkit/nuon/runnerd/podlogs"
+	"github.com/nuon-toolkit/nuon/runnerd/podshell"
 	"github.com/nuon-toolkit/nuon/runnerd/secretsync"
 	"github.com/nuon-toolkit/nuon/runnerd/transfer"
 )
@@ -54,6 +55,7 @@ func handlers() job.Handlers {
 		api.JobSpecKindSecrets:      secretsync.Handler{},
 		api.JobSpecKindLogs:         podFinders(),
 		api.JobSpecKindDebugCommand: action.Debug{},
+		api.JobSpecKindShell:        podshell.Handler(podFinders()),
 	}
 }
 

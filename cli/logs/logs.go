@@ -68,7 +68,7 @@ func New(e *cmdenv.Env) *cobra.Command {
 	workflow.Flags().StringVar(&step, "step", "",
 		"only this step: its ID, or the name of its component or action (also \"apply web\")")
 	complete.Flag(e, workflow, "step", complete.Steps)
-	c.AddCommand(workflow, newApp(o),
+	c.AddCommand(workflow, newApp(o), newShell(o),
 		o.command(&cobra.Command{
 			Use:     "build BUILD|APP/COMPONENT",
 			Short:   "Print or follow the log of a build, or of a component's newest build",

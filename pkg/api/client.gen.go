@@ -640,6 +640,7 @@ const (
 	JobSpecKindLogs         JobSpecKind = "logs"
 	JobSpecKindPlan         JobSpecKind = "plan"
 	JobSpecKindSecrets      JobSpecKind = "secrets"
+	JobSpecKindShell        JobSpecKind = "shell"
 	JobSpecKindSync         JobSpecKind = "sync"
 )
 
@@ -661,6 +662,8 @@ func (e JobSpecKind) Valid() bool {
 	case JobSpecKindPlan:
 		return true
 	case JobSpecKindSecrets:
+		return true
+	case JobSpecKindShell:
 		return true
 	case JobSpecKindSync:
 		return true
@@ -1224,6 +1227,24 @@ func (e SecretStatusState) Valid() bool {
 	case SecretStatusStatePresent:
 		return true
 	case SecretStatusStateUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ShellChunkDirection.
+const (
+	ShellChunkDirectionInput  ShellChunkDirection = "input"
+	ShellChunkDirectionOutput ShellChunkDirection = "output"
+)
+
+// Valid indicates whether the value is a known member of the ShellChunkDirection enum.
+func (e ShellChunkDirection) Valid() bool {
+	switch e {
+	case ShellChunkDirectionInput:
+		return true
+	case ShellChunkDirectionOutput:
 		return true
 	default:
 		return false
@@ -2326,8 +2347,14 @@ type DebugPolicy struct {
 	// Commands patterns of the debug commands that it runs
 	Commands []string `json:"commands,omitempty,omitzero"`
 
+	// Images images of debug containers that it starts
+	Images []string `json:"images,omitempty,omitzero"`
+
 	// Logs whether it sends log lines of the pods of components
 	Logs bool `json:"logs,omitempty,omitzero"`
+
+	// Shells components in whose pods it starts interactive shells; * for all
+	Shells []string `json:"shells,omitempty,omitzero"`
 
 	// TimeoutSeconds how long one request may take; zero for no limit of its own
 	TimeoutSeconds int `json:"timeout_seconds,omitempty,omitzero"`
@@ -2942,7 +2969,7 @@ type Job struct {
 // JobStatus defines model for Job.Status.
 type JobStatus string
 
-// JobResult At most one of build, plan, apply, action, health, secrets, logs, debug is set; for a failed apply, what it did until then.
+// JobResult At most one of build, plan, apply, action, health, secrets, logs, debug, shell is set; for a failed apply, what it did until then.
 type JobResult struct {
 	Action ActionResult `json:"action,omitempty,omitzero"`
 	Apply  ApplyResult  `json:"apply,omitempty,omitzero"`
@@ -2955,6 +2982,7 @@ type JobResult struct {
 	Logs    LogsResult    `json:"logs,omitempty,omitzero"`
 	Plan    PlanResult    `json:"plan,omitempty,omitzero"`
 	Secrets SecretsResult `json:"secrets,omitempty,omitzero"`
+	Shell   ShellResult   `json:"shell,omitempty,omitzero"`
 
 	// Status lost: the process is provably gone and left no result; not_started: nothing of the job ran, because its role is unusable now
 	Status       JobResultStatus `json:"status"`
@@ -2964,7 +2992,7 @@ type JobResult struct {
 // JobResultStatus lost: the process is provably gone and left no result; not_started: nothing of the job ran, because its role is unusable now
 type JobResultStatus string
 
-// JobSpec Exactly one of build, sync, plan, apply, action, health, secrets, logs, debug is set, according to kind.
+// JobSpec Exactly one of build, sync, plan, apply, action, health, secrets, logs, debug, shell is set, according to kind.
 type JobSpec struct {
 	Action  ActionSpec `json:"action,omitempty,omitzero"`
 	Apply   ApplySpec  `json:"apply,omitempty,omitzero"`
@@ -2989,6 +3017,9 @@ type JobSpec struct {
 
 	// Secrets Report the versions of an install's secrets without reading them, and copy those that are to be copied into the cluster.
 	Secrets SecretsSpec `json:"secrets,omitempty,omitzero"`
+
+	// Shell Start an interactive shell in a pod of one component.
+	Shell ShellSpec `json:"shell,omitempty,omitzero"`
 
 	// Sync Copy an artifact from the vendor's registry to the install's, by digest.
 	Sync           SyncSpec `json:"sync,omitempty,omitzero"`
@@ -3324,6 +3355,56 @@ type NewRunner struct {
 
 // NewRunnerKind defines model for NewRunner.Kind.
 type NewRunnerKind string
+
+// NewShell defines model for NewShell.
+type NewShell struct {
+	// Columns width of the window
+	Columns int `json:"columns"`
+
+	// Command program and arguments; sh if empty
+	Command   []string `json:"command,omitempty,omitzero"`
+	Component string   `json:"component"`
+
+	// Container container of the pod; its default one if empty
+	Container string `json:"container,omitempty,omitzero"`
+
+	// Image starts a debug container of this image in the pod, which sees the processes of the container
+	Image string `json:"image,omitempty,omitzero"`
+
+	// Pod one of its pods; the first that runs if empty
+	Pod    string `json:"pod,omitempty,omitzero"`
+	Reason string `json:"reason"`
+
+	// Rows height of the window
+	Rows int `json:"rows"`
+
+	// TimeoutSeconds how long the shell may run; default: ten minutes
+	TimeoutSeconds int `json:"timeout_seconds,omitempty,omitzero"`
+}
+
+// NewShellInput defines model for NewShellInput.
+type NewShellInput struct {
+	// Columns width of the window, if it has changed
+	Columns int    `json:"columns,omitempty,omitzero"`
+	Data    []byte `json:"data,omitempty,omitzero"`
+
+	// Leave the person leaves, which ends the shell
+	Leave bool `json:"leave,omitempty,omitzero"`
+
+	// Number counts the messages with data or a size, from 1; 0 for a sign of life
+	Number int64 `json:"number"`
+
+	// Rows height of the window, if it has changed
+	Rows int `json:"rows,omitempty,omitzero"`
+}
+
+// NewShellOutput defines model for NewShellOutput.
+type NewShellOutput struct {
+	Data []byte `json:"data"`
+
+	// Number counts the messages, from 1
+	Number int64 `json:"number"`
+}
 
 // NewToken defines model for NewToken.
 type NewToken struct {
@@ -4368,6 +4449,63 @@ type SecretsSpec struct {
 	Values Values `json:"values"`
 }
 
+// ShellChunk defines model for ShellChunk.
+type ShellChunk struct {
+	At time.Time `json:"at"`
+
+	// Columns width of the window, if it has changed
+	Columns   int                 `json:"columns,omitempty,omitzero"`
+	Data      []byte              `json:"data,omitempty,omitzero"`
+	Direction ShellChunkDirection `json:"direction"`
+	Number    int64               `json:"number"`
+
+	// Rows height of the window, if it has changed
+	Rows int `json:"rows,omitempty,omitzero"`
+}
+
+// ShellChunkDirection defines model for ShellChunk.Direction.
+type ShellChunkDirection string
+
+// ShellInputs defines model for ShellInputs.
+type ShellInputs struct {
+	// Ended why the shell is to end; left out while it continues
+	Ended string          `json:"ended,omitempty,omitzero"`
+	Items []NewShellInput `json:"items"`
+
+	// Left whether it is to end because its person has left it
+	Left bool `json:"left,omitempty,omitzero"`
+}
+
+// ShellResult defines model for ShellResult.
+type ShellResult struct {
+	Container   string `json:"container,omitempty,omitzero"`
+	ExitCode    int    `json:"exit_code"`
+	InputBytes  int64  `json:"input_bytes"`
+	OutputBytes int64  `json:"output_bytes"`
+	Pod         string `json:"pod,omitempty,omitzero"`
+
+	// Transcript sha256 digest of the transcript on the runner, an asciicast
+	Transcript string `json:"transcript"`
+}
+
+// ShellSpec Start an interactive shell in a pod of one component.
+type ShellSpec struct {
+	Install   string `json:"install"`
+	InstallID string `json:"install_id"`
+
+	// Part One component whose health the runner checks.
+	Part    HealthPart `json:"part"`
+	Request NewShell   `json:"request"`
+
+	// RequestedBy name of the token of the person
+	RequestedBy string `json:"requested_by,omitempty,omitzero"`
+}
+
+// ShellTranscript defines model for ShellTranscript.
+type ShellTranscript struct {
+	Items []ShellChunk `json:"items"`
+}
+
 // SignedRequest The signed parts of a sts:GetCallerIdentity request that the control plane does not know. The control plane sends the request itself.
 type SignedRequest struct {
 	// Authorization the header Authorization
@@ -4955,6 +5093,12 @@ type Fault = Problem
 // Who defines model for Who.
 type Who = Whoami
 
+// ReceiveShellInputParams defines parameters for ReceiveShellInput.
+type ReceiveShellInputParams struct {
+	// After number of the last message that was received
+	After int64 `form:"after,omitempty" json:"after,omitempty,omitzero"`
+}
+
 // GetStateParams defines parameters for GetState.
 type GetStateParams struct {
 	// Version only the version that the spec names for a restore
@@ -5156,6 +5300,11 @@ type GetLogsParams struct {
 	LastEventID string `json:"Last-Event-ID,omitempty,omitzero"`
 }
 
+// GetShellParams defines parameters for GetShell.
+type GetShellParams struct {
+	LastEventID string `json:"Last-Event-ID,omitempty,omitzero"`
+}
+
 // ListReposParams defines parameters for ListRepos.
 type ListReposParams struct {
 	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
@@ -5227,6 +5376,9 @@ type GetModuleCredentialJSONRequestBody = ModuleCredentialRequest
 
 // PostResultJSONRequestBody defines body for PostResult for application/json ContentType.
 type PostResultJSONRequestBody = JobResult
+
+// SendShellOutputJSONRequestBody defines body for SendShellOutput for application/json ContentType.
+type SendShellOutputJSONRequestBody = NewShellOutput
 
 // PutStateJSONRequestBody defines body for PutState for application/json ContentType.
 type PutStateJSONRequestBody = State
@@ -5306,6 +5458,9 @@ type PinInstallJSONRequestBody = NewPin
 // PreviewInstallJSONRequestBody defines body for PreviewInstall for application/json ContentType.
 type PreviewInstallJSONRequestBody = InstallChange
 
+// CreateShellJSONRequestBody defines body for CreateShell for application/json ContentType.
+type CreateShellJSONRequestBody = NewShell
+
 // SetStackOutputsJSONRequestBody defines body for SetStackOutputs for application/json ContentType.
 type SetStackOutputsJSONRequestBody = StackOutputsChange
 
@@ -5314,6 +5469,9 @@ type ForgetStackJSONRequestBody = ForgottenStack
 
 // CreateWorkflowJSONRequestBody defines body for CreateWorkflow for application/json ContentType.
 type CreateWorkflowJSONRequestBody = NewWorkflow
+
+// SendShellInputJSONRequestBody defines body for SendShellInput for application/json ContentType.
+type SendShellInputJSONRequestBody = NewShellInput
 
 // CollectRegistryJSONRequestBody defines body for CollectRegistry for application/json ContentType.
 type CollectRegistryJSONRequestBody = NewRegistryCollection
@@ -5521,6 +5679,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/result (the `PostResult` operationId).
 	PostResult(ctx context.Context, job InJob, attempt InAttempt, body PostResultJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReceiveShellInput Wait for what a person sends to an interactive shell (attempt token of one). The response is empty if nothing came.
+	//
+	// Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/shell (the `ReceiveShellInput` operationId).
+	ReceiveShellInput(ctx context.Context, job InJob, attempt InAttempt, params *ReceiveShellInputParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SendShellOutputWithBody Send output of an interactive shell (attempt token of one). Output that has arrived already has no effect. 409 shell_over once the shell has sent as much as it may.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/shell (the `SendShellOutput` operationId).
+	SendShellOutputWithBody(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SendShellOutput Send output of an interactive shell (attempt token of one). Output that has arrived already has no effect. 409 shell_over once the shell has sent as much as it may.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/shell (the `SendShellOutput` operationId).
+	SendShellOutput(ctx context.Context, job InJob, attempt InAttempt, body SendShellOutputJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSpec Get the spec of the job (attempt token).
 	//
@@ -6065,6 +6242,20 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/installs/{install}/secrets (the `CheckInstallSecrets` operationId).
 	CheckInstallSecrets(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CreateShellWithBody Start an interactive shell in a pod of a component, or in a debug container beside it. 409 if the runner's owner does not allow it, or the runner is offline. getShell follows its output, and sendShellInput sends what the person types.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/shells (the `CreateShell` operationId).
+	CreateShellWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateShell Start an interactive shell in a pod of a component, or in a debug container beside it. 409 if the runner's owner does not allow it, or the runner is offline. getShell follows its output, and sendShellInput sends what the person types.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/shells (the `CreateShell` operationId).
+	CreateShell(ctx context.Context, install InInstall, body CreateShellJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// RenderStack Render the stack that the customer creates for the install. Creates a new version if its files differ from the newest version. 422 bad_stack, with the reasons, if it cannot be rendered.
 	//
 	// Corresponds with POST /v1/installs/{install}/stack (the `RenderStack` operationId).
@@ -6140,7 +6331,7 @@ type ClientInterface interface {
 	// GetJob performs a GET /v1/jobs/{job} (the `GetJob` operationId) request.
 	GetJob(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CancelJob End a log request or a debug command. Other jobs end with their workflow or build; 409 for them.
+	// CancelJob End a log request, a debug command or an interactive shell. Other jobs end with their workflow or build; 409 for them.
 	//
 	// Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJob(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -6149,6 +6340,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/jobs/{job}/logs (the `GetLogs` operationId).
 	GetLogs(ctx context.Context, job string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetShell Get the transcript of an interactive shell so far, in both directions. With the Accept header text/event-stream the stream follows its output until the shell ends; event ids are numbers of chunks.
+	//
+	// Corresponds with GET /v1/jobs/{job}/shell (the `GetShell` operationId).
+	GetShell(ctx context.Context, job string, params *GetShellParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SendShellInputWithBody Send what a person typed, the size of the window, or a sign of life to an interactive shell. Only who started it may. A message that has arrived already has no effect. 409 shell_over once the shell has ended, and when it has received as much as it may.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/jobs/{job}/shell/input (the `SendShellInput` operationId).
+	SendShellInputWithBody(ctx context.Context, job string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SendShellInput Send what a person typed, the size of the window, or a sign of life to an interactive shell. Only who started it may. A message that has arrived already has no effect. 409 shell_over once the shell has ended, and when it has received as much as it may.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/jobs/{job}/shell/input (the `SendShellInput` operationId).
+	SendShellInput(ctx context.Context, job string, body SendShellInputJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetPlan Get one plan with its report, including a plan that needed no approval.
 	//
@@ -6614,6 +6824,55 @@ func (c *Client) PostResultWithBody(ctx context.Context, job InJob, attempt InAt
 // Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/result (the `PostResult` operationId).
 func (c *Client) PostResult(ctx context.Context, job InJob, attempt InAttempt, body PostResultJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPostResultRequest(c.Server, job, attempt, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReceiveShellInput Wait for what a person sends to an interactive shell (attempt token of one). The response is empty if nothing came.
+//
+// Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/shell (the `ReceiveShellInput` operationId).
+func (c *Client) ReceiveShellInput(ctx context.Context, job InJob, attempt InAttempt, params *ReceiveShellInputParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReceiveShellInputRequest(c.Server, job, attempt, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SendShellOutputWithBody Send output of an interactive shell (attempt token of one). Output that has arrived already has no effect. 409 shell_over once the shell has sent as much as it may.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/shell (the `SendShellOutput` operationId).
+func (c *Client) SendShellOutputWithBody(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendShellOutputRequestWithBody(c.Server, job, attempt, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SendShellOutput Send output of an interactive shell (attempt token of one). Output that has arrived already has no effect. 409 shell_over once the shell has sent as much as it may.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/shell (the `SendShellOutput` operationId).
+func (c *Client) SendShellOutput(ctx context.Context, job InJob, attempt InAttempt, body SendShellOutputJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendShellOutputRequest(c.Server, job, attempt, body)
 	if err != nil {
 		return nil, err
 	}
@@ -8077,6 +8336,40 @@ func (c *Client) CheckInstallSecrets(ctx context.Context, install InInstall, req
 	return c.Client.Do(req)
 }
 
+// CreateShellWithBody Start an interactive shell in a pod of a component, or in a debug container beside it. 409 if the runner's owner does not allow it, or the runner is offline. getShell follows its output, and sendShellInput sends what the person types.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/installs/{install}/shells (the `CreateShell` operationId).
+func (c *Client) CreateShellWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateShellRequestWithBody(c.Server, install, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateShell Start an interactive shell in a pod of a component, or in a debug container beside it. 409 if the runner's owner does not allow it, or the runner is offline. getShell follows its output, and sendShellInput sends what the person types.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/installs/{install}/shells (the `CreateShell` operationId).
+func (c *Client) CreateShell(ctx context.Context, install InInstall, body CreateShellJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateShellRequest(c.Server, install, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // RenderStack Render the stack that the customer creates for the install. Creates a new version if its files differ from the newest version. 422 bad_stack, with the reasons, if it cannot be rendered.
 //
 // Corresponds with POST /v1/installs/{install}/stack (the `RenderStack` operationId).
@@ -8282,7 +8575,7 @@ func (c *Client) GetJob(ctx context.Context, job string, reqEditors ...RequestEd
 	return c.Client.Do(req)
 }
 
-// CancelJob End a log request or a debug command. Other jobs end with their workflow or build; 409 for them.
+// CancelJob End a log request, a debug command or an interactive shell. Other jobs end with their workflow or build; 409 for them.
 //
 // Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
 func (c *Client) CancelJob(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8302,6 +8595,55 @@ func (c *Client) CancelJob(ctx context.Context, job string, reqEditors ...Reques
 // Corresponds with GET /v1/jobs/{job}/logs (the `GetLogs` operationId).
 func (c *Client) GetLogs(ctx context.Context, job string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetLogsRequest(c.Server, job, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetShell Get the transcript of an interactive shell so far, in both directions. With the Accept header text/event-stream the stream follows its output until the shell ends; event ids are numbers of chunks.
+//
+// Corresponds with GET /v1/jobs/{job}/shell (the `GetShell` operationId).
+func (c *Client) GetShell(ctx context.Context, job string, params *GetShellParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetShellRequest(c.Server, job, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SendShellInputWithBody Send what a person typed, the size of the window, or a sign of life to an interactive shell. Only who started it may. A message that has arrived already has no effect. 409 shell_over once the shell has ended, and when it has received as much as it may.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/jobs/{job}/shell/input (the `SendShellInput` operationId).
+func (c *Client) SendShellInputWithBody(ctx context.Context, job string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendShellInputRequestWithBody(c.Server, job, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SendShellInput Send what a person typed, the size of the window, or a sign of life to an interactive shell. Only who started it may. A message that has arrived already has no effect. 409 shell_over once the shell has ended, and when it has received as much as it may.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/jobs/{job}/shell/input (the `SendShellInput` operationId).
+func (c *Client) SendShellInput(ctx context.Context, job string, body SendShellInputJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendShellInputRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9296,6 +9638,124 @@ func NewPostResultRequestWithBody(server string, job InJob, attempt InAttempt, c
 	}
 
 	operationPath := fmt.Sprintf("/runner/v1/jobs/%s/attempts/%s/result", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewReceiveShellInputRequest constructs an http.Request for the ReceiveShellInput method
+func NewReceiveShellInputRequest(server string, job InJob, attempt InAttempt, params *ReceiveShellInputParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "attempt", attempt, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/runner/v1/jobs/%s/attempts/%s/shell", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSendShellOutputRequest calls the generic SendShellOutput builder with application/json body
+func NewSendShellOutputRequest(server string, job InJob, attempt InAttempt, body SendShellOutputJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSendShellOutputRequestWithBody(server, job, attempt, "application/json", bodyReader)
+}
+
+// NewSendShellOutputRequestWithBody constructs an http.Request for the SendShellOutput method, with any body, and a specified content type
+func NewSendShellOutputRequestWithBody(server string, job InJob, attempt InAttempt, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "attempt", attempt, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/runner/v1/jobs/%s/attempts/%s/shell", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -12536,6 +12996,53 @@ func NewCheckInstallSecretsRequest(server string, install InInstall) (*http.Requ
 	return req, nil
 }
 
+// NewCreateShellRequest calls the generic CreateShell builder with application/json body
+func NewCreateShellRequest(server string, install InInstall, body CreateShellJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateShellRequestWithBody(server, install, "application/json", bodyReader)
+}
+
+// NewCreateShellRequestWithBody constructs an http.Request for the CreateShell method, with any body, and a specified content type
+func NewCreateShellRequestWithBody(server string, install InInstall, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/shells", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewRenderStackRequest constructs an http.Request for the RenderStack method
 func NewRenderStackRequest(server string, install InInstall, params *RenderStackParams) (*http.Request, error) {
 	var err error
@@ -13120,6 +13627,100 @@ func NewGetLogsRequest(server string, job string, params *GetLogsParams) (*http.
 		req.Header.Set("Last-Event-ID", headerParam0)
 
 	}
+
+	return req, nil
+}
+
+// NewGetShellRequest constructs an http.Request for the GetShell method
+func NewGetShellRequest(server string, job string, params *GetShellParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/jobs/%s/shell", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Last-Event-ID", params.LastEventID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("Last-Event-ID", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewSendShellInputRequest calls the generic SendShellInput builder with application/json body
+func NewSendShellInputRequest(server string, job string, body SendShellInputJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSendShellInputRequestWithBody(server, job, "application/json", bodyReader)
+}
+
+// NewSendShellInputRequestWithBody constructs an http.Request for the SendShellInput method, with any body, and a specified content type
+func NewSendShellInputRequestWithBody(server string, job string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/jobs/%s/shell/input", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -14634,6 +15235,27 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/result (the `PostResult` operationId).
 	PostResultWithResponse(ctx context.Context, job InJob, attempt InAttempt, body PostResultJSONRequestBody, reqEditors ...RequestEditorFn) (*PostResultResponse, error)
 
+	// ReceiveShellInputWithResponse Wait for what a person sends to an interactive shell (attempt token of one). The response is empty if nothing came.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/shell (the `ReceiveShellInput` operationId).
+	ReceiveShellInputWithResponse(ctx context.Context, job InJob, attempt InAttempt, params *ReceiveShellInputParams, reqEditors ...RequestEditorFn) (*ReceiveShellInputResponse, error)
+
+	// SendShellOutputWithBodyWithResponse Send output of an interactive shell (attempt token of one). Output that has arrived already has no effect. 409 shell_over once the shell has sent as much as it may.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/shell (the `SendShellOutput` operationId).
+	SendShellOutputWithBodyWithResponse(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendShellOutputResponse, error)
+
+	// SendShellOutputWithResponse Send output of an interactive shell (attempt token of one). Output that has arrived already has no effect. 409 shell_over once the shell has sent as much as it may.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/shell (the `SendShellOutput` operationId).
+	SendShellOutputWithResponse(ctx context.Context, job InJob, attempt InAttempt, body SendShellOutputJSONRequestBody, reqEditors ...RequestEditorFn) (*SendShellOutputResponse, error)
+
 	// GetSpecWithResponse Get the spec of the job (attempt token).
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -15255,6 +15877,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/installs/{install}/secrets (the `CheckInstallSecrets` operationId).
 	CheckInstallSecretsWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*CheckInstallSecretsResponse, error)
 
+	// CreateShellWithBodyWithResponse Start an interactive shell in a pod of a component, or in a debug container beside it. 409 if the runner's owner does not allow it, or the runner is offline. getShell follows its output, and sendShellInput sends what the person types.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/shells (the `CreateShell` operationId).
+	CreateShellWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateShellResponse, error)
+
+	// CreateShellWithResponse Start an interactive shell in a pod of a component, or in a debug container beside it. 409 if the runner's owner does not allow it, or the runner is offline. getShell follows its output, and sendShellInput sends what the person types.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/shells (the `CreateShell` operationId).
+	CreateShellWithResponse(ctx context.Context, install InInstall, body CreateShellJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateShellResponse, error)
+
 	// RenderStackWithResponse Render the stack that the customer creates for the install. Creates a new version if its files differ from the newest version. 422 bad_stack, with the reasons, if it cannot be rendered.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -15344,7 +15980,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetJobWithResponse(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*GetJobResponse, error)
 
-	// CancelJobWithResponse End a log request or a debug command. Other jobs end with their workflow or build; 409 for them.
+	// CancelJobWithResponse End a log request, a debug command or an interactive shell. Other jobs end with their workflow or build; 409 for them.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -15357,6 +15993,27 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/jobs/{job}/logs (the `GetLogs` operationId).
 	GetLogsWithResponse(ctx context.Context, job string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*GetLogsResponse, error)
+
+	// GetShellWithResponse Get the transcript of an interactive shell so far, in both directions. With the Accept header text/event-stream the stream follows its output until the shell ends; event ids are numbers of chunks.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/jobs/{job}/shell (the `GetShell` operationId).
+	GetShellWithResponse(ctx context.Context, job string, params *GetShellParams, reqEditors ...RequestEditorFn) (*GetShellResponse, error)
+
+	// SendShellInputWithBodyWithResponse Send what a person typed, the size of the window, or a sign of life to an interactive shell. Only who started it may. A message that has arrived already has no effect. 409 shell_over once the shell has ended, and when it has received as much as it may.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/jobs/{job}/shell/input (the `SendShellInput` operationId).
+	SendShellInputWithBodyWithResponse(ctx context.Context, job string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendShellInputResponse, error)
+
+	// SendShellInputWithResponse Send what a person typed, the size of the window, or a sign of life to an interactive shell. Only who started it may. A message that has arrived already has no effect. 409 shell_over once the shell has ended, and when it has received as much as it may.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/jobs/{job}/shell/input (the `SendShellInput` operationId).
+	SendShellInputWithResponse(ctx context.Context, job string, body SendShellInputJSONRequestBody, reqEditors ...RequestEditorFn) (*SendShellInputResponse, error)
 
 	// GetPlanWithResponse Get one plan with its report, including a plan that needed no approval.
 	//
@@ -15991,6 +16648,95 @@ func (r PostResultResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PostResultResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ReceiveShellInputResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ShellInputs
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReceiveShellInputResponse) GetJSON200() *ShellInputs {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReceiveShellInputResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReceiveShellInputResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReceiveShellInputResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReceiveShellInputResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReceiveShellInputResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SendShellOutputResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SendShellOutputResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SendShellOutputResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SendShellOutputResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SendShellOutputResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SendShellOutputResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -19068,6 +19814,54 @@ func (r CheckInstallSecretsResponse) ContentType() string {
 	return ""
 }
 
+type CreateShellResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateShellResponse) GetJSON201() *Job {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateShellResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateShellResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateShellResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateShellResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateShellResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type RenderStackResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -19638,6 +20432,95 @@ func (r GetLogsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetLogsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetShellResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ShellTranscript
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetShellResponse) GetJSON200() *ShellTranscript {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetShellResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetShellResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetShellResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetShellResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetShellResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SendShellInputResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SendShellInputResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SendShellInputResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SendShellInputResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SendShellInputResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SendShellInputResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21354,6 +22237,45 @@ func (c *ClientWithResponses) PostResultWithResponse(ctx context.Context, job In
 	return ParsePostResultResponse(rsp)
 }
 
+// ReceiveShellInputWithResponse Wait for what a person sends to an interactive shell (attempt token of one). The response is empty if nothing came.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/shell (the `ReceiveShellInput` operationId).
+func (c *ClientWithResponses) ReceiveShellInputWithResponse(ctx context.Context, job InJob, attempt InAttempt, params *ReceiveShellInputParams, reqEditors ...RequestEditorFn) (*ReceiveShellInputResponse, error) {
+	rsp, err := c.ReceiveShellInput(ctx, job, attempt, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReceiveShellInputResponse(rsp)
+}
+
+// SendShellOutputWithBodyWithResponse Send output of an interactive shell (attempt token of one). Output that has arrived already has no effect. 409 shell_over once the shell has sent as much as it may.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/shell (the `SendShellOutput` operationId).
+func (c *ClientWithResponses) SendShellOutputWithBodyWithResponse(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendShellOutputResponse, error) {
+	rsp, err := c.SendShellOutputWithBody(ctx, job, attempt, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSendShellOutputResponse(rsp)
+}
+
+// SendShellOutputWithResponse Send output of an interactive shell (attempt token of one). Output that has arrived already has no effect. 409 shell_over once the shell has sent as much as it may.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/shell (the `SendShellOutput` operationId).
+func (c *ClientWithResponses) SendShellOutputWithResponse(ctx context.Context, job InJob, attempt InAttempt, body SendShellOutputJSONRequestBody, reqEditors ...RequestEditorFn) (*SendShellOutputResponse, error) {
+	rsp, err := c.SendShellOutput(ctx, job, attempt, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSendShellOutputResponse(rsp)
+}
+
 // GetSpecWithResponse Get the spec of the job (attempt token).
 //
 // Returns a wrapper object for the known response body format(s).
@@ -22521,6 +23443,32 @@ func (c *ClientWithResponses) CheckInstallSecretsWithResponse(ctx context.Contex
 	return ParseCheckInstallSecretsResponse(rsp)
 }
 
+// CreateShellWithBodyWithResponse Start an interactive shell in a pod of a component, or in a debug container beside it. 409 if the runner's owner does not allow it, or the runner is offline. getShell follows its output, and sendShellInput sends what the person types.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/shells (the `CreateShell` operationId).
+func (c *ClientWithResponses) CreateShellWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateShellResponse, error) {
+	rsp, err := c.CreateShellWithBody(ctx, install, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateShellResponse(rsp)
+}
+
+// CreateShellWithResponse Start an interactive shell in a pod of a component, or in a debug container beside it. 409 if the runner's owner does not allow it, or the runner is offline. getShell follows its output, and sendShellInput sends what the person types.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/shells (the `CreateShell` operationId).
+func (c *ClientWithResponses) CreateShellWithResponse(ctx context.Context, install InInstall, body CreateShellJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateShellResponse, error) {
+	rsp, err := c.CreateShell(ctx, install, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateShellResponse(rsp)
+}
+
 // RenderStackWithResponse Render the stack that the customer creates for the install. Creates a new version if its files differ from the newest version. 422 bad_stack, with the reasons, if it cannot be rendered.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -22688,7 +23636,7 @@ func (c *ClientWithResponses) GetJobWithResponse(ctx context.Context, job string
 	return ParseGetJobResponse(rsp)
 }
 
-// CancelJobWithResponse End a log request or a debug command. Other jobs end with their workflow or build; 409 for them.
+// CancelJobWithResponse End a log request, a debug command or an interactive shell. Other jobs end with their workflow or build; 409 for them.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22712,6 +23660,45 @@ func (c *ClientWithResponses) GetLogsWithResponse(ctx context.Context, job strin
 		return nil, err
 	}
 	return ParseGetLogsResponse(rsp)
+}
+
+// GetShellWithResponse Get the transcript of an interactive shell so far, in both directions. With the Accept header text/event-stream the stream follows its output until the shell ends; event ids are numbers of chunks.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/jobs/{job}/shell (the `GetShell` operationId).
+func (c *ClientWithResponses) GetShellWithResponse(ctx context.Context, job string, params *GetShellParams, reqEditors ...RequestEditorFn) (*GetShellResponse, error) {
+	rsp, err := c.GetShell(ctx, job, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetShellResponse(rsp)
+}
+
+// SendShellInputWithBodyWithResponse Send what a person typed, the size of the window, or a sign of life to an interactive shell. Only who started it may. A message that has arrived already has no effect. 409 shell_over once the shell has ended, and when it has received as much as it may.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/jobs/{job}/shell/input (the `SendShellInput` operationId).
+func (c *ClientWithResponses) SendShellInputWithBodyWithResponse(ctx context.Context, job string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendShellInputResponse, error) {
+	rsp, err := c.SendShellInputWithBody(ctx, job, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSendShellInputResponse(rsp)
+}
+
+// SendShellInputWithResponse Send what a person typed, the size of the window, or a sign of life to an interactive shell. Only who started it may. A message that has arrived already has no effect. 409 shell_over once the shell has ended, and when it has received as much as it may.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/jobs/{job}/shell/input (the `SendShellInput` operationId).
+func (c *ClientWithResponses) SendShellInputWithResponse(ctx context.Context, job string, body SendShellInputJSONRequestBody, reqEditors ...RequestEditorFn) (*SendShellInputResponse, error) {
+	rsp, err := c.SendShellInput(ctx, job, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSendShellInputResponse(rsp)
 }
 
 // GetPlanWithResponse Get one plan with its report, including a plan that needed no approval.
@@ -23470,6 +24457,68 @@ func ParsePostResultResponse(rsp *http.Response) (*PostResultResponse, error) {
 	}
 
 	response := &PostResultResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseReceiveShellInputResponse parses an HTTP response from a ReceiveShellInputWithResponse call
+func ParseReceiveShellInputResponse(rsp *http.Response) (*ReceiveShellInputResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReceiveShellInputResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ShellInputs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSendShellOutputResponse parses an HTTP response from a SendShellOutputWithResponse call
+func ParseSendShellOutputResponse(rsp *http.Response) (*SendShellOutputResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SendShellOutputResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -25613,6 +26662,39 @@ func ParseCheckInstallSecretsResponse(rsp *http.Response) (*CheckInstallSecretsR
 	return response, nil
 }
 
+// ParseCreateShellResponse parses an HTTP response from a CreateShellWithResponse call
+func ParseCreateShellResponse(rsp *http.Response) (*CreateShellResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateShellResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseRenderStackResponse parses an HTTP response from a RenderStackWithResponse call
 func ParseRenderStackResponse(rsp *http.Response) (*RenderStackResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -26006,6 +27088,71 @@ func ParseGetLogsResponse(rsp *http.Response) (*GetLogsResponse, error) {
 
 	case rsp.StatusCode == 200:
 		// Content-type (text/event-stream) unsupported
+
+	}
+
+	return response, nil
+}
+
+// ParseGetShellResponse parses an HTTP response from a GetShellWithResponse call
+func ParseGetShellResponse(rsp *http.Response) (*GetShellResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetShellResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ShellTranscript
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/event-stream) unsupported
+
+	}
+
+	return response, nil
+}
+
+// ParseSendShellInputResponse parses an HTTP response from a SendShellInputWithResponse call
+func ParseSendShellInputResponse(rsp *http.Response) (*SendShellInputResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SendShellInputResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
 
 	}
 

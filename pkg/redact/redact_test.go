@@ -378,3 +378,27 @@ func BenchmarkWriter(b *testing.B) {
 		_ = writer.Close()
 	}
 }
+
+// TestReveal checks that the start of what may be a secret is shown on request, that the rest of the secret is not, and
+// that slow output does not show more of it.
+func TestReveal(t *testing.T) {
+	var s redact.Set
+	s.Add([]byte("planted-password-1"))
+	var out bytes.Buffer
+	w := s.Writer(&out)
+	for i := range len("planted-password-1") {
+		if _, err := w.Write([]byte("planted-password-1"[i : i+1])); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Reveal(2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Write([]byte("!plain")); err != nil || out.String() != "pl(sensitive)!plain" {
+		t.Errorf("%q %v", out.String(), err)
+	}
+	_, _ = w.Write([]byte(" pl"))
+	if err := w.Reveal(2); err != nil || out.String() != "pl(sensitive)!plain pl" {
+		t.Errorf("%q %v", out.String(), err)
+	}
+}

@@ -3,6 +3,7 @@ package redact
 import (
 	"errors"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -67,6 +68,22 @@ func (w *Writer) Flush() error {
 	return w.emit()
 }
 
+// Reveal forwards what is held back if it may be the start of a secret of which at most n bytes have come. The rest of
+// that secret is still masked, so never more than n bytes of one are shown. The echo of single characters of an
+// interactive program must not wait for the next one.
+func (w *Writer) Reveal(n int) error {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	if len(w.pending) == 0 || slices.Contains(w.masked, true) || int(w.machine.nodes[w.state].depth) > n {
+		return nil
+	}
+	w.release(len(w.pending))
+	return w.emit()
+}
+
 // Close flushes and makes further writes fail. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	err := w.Flush()
@@ -123,9 +140,9 @@ func (a *automaton) skipUnmatched(text []byte) int {
 	return len(text)
 }
 
-// mask marks the last n bytes as secret.
+// mask marks the last n bytes as secret. Some of them may have been revealed.
 func mask(hidden []bool, n int32) {
-	for i := len(hidden) - int(n); i < len(hidden); i++ {
+	for i := max(0, len(hidden)-int(n)); i < len(hidden); i++ {
 		hidden[i] = true
 	}
 }

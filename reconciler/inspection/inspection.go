@@ -3,7 +3,7 @@
 //
 // It reads what is deployed and what the runner's owner allows, adds jobs, and records each request and its end in the
 // audit log. It never repeats a request, and one that no runner starts soon ends, because nobody waits for it any more.
-// The control API calls RequestLogs and RequestCommand; package jobs calls JobAccepted and JobEnded.
+// The control API calls RequestLogs, RequestCommand and RequestShell; package jobs calls JobAccepted and JobEnded.
 package inspection
 
 import (
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/joblog"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
@@ -75,28 +76,17 @@ func (s *Service) RequestLogs(ctx context.Context, tx *store.Tx, installID, acto
 	if err != nil {
 		return "", err
 	}
-	if err := checkRunner(ctx, tx, install, api.JobSpecKindLogs); err != nil {
-		return "", err
-	}
-	deployed, why, err := s.specs.HealthSpec(ctx, tx, install)
+	part, role, err := s.deployedPart(ctx, tx, install, api.JobSpecKindLogs, request.Component)
 	if err != nil {
 		return "", err
-	}
-	if why != "" {
-		return "", ErrRunnerUnavailable.With("%s", why)
-	}
-	parts := deployed.Health.Parts
-	at := slices.IndexFunc(parts, func(p api.HealthPart) bool { return p.Deploy.Component == request.Component })
-	if at < 0 {
-		return "", ErrNoPods.With("%s on %s", runners.PrintableShort(request.Component), install.Name)
 	}
 	request.TimeoutSeconds = cmp.Or(request.TimeoutSeconds, defaultTime)
 	jobID, err = jobs.Enqueue(ctx, tx, jobs.NewJob{
 		Runner: install.RunnerID, Kind: string(api.JobSpecKindLogs), OwnerKind: OwnerKind, OwnerID: install.ID,
-		InstallID: install.ID, ComponentKind: parts[at].Deploy.ComponentKind,
+		InstallID: install.ID, ComponentKind: part.Deploy.ComponentKind,
 		Reason: fmt.Sprintf("%s asked for logs of %s: %s", actor, request.Component, request.Reason),
-		Spec: api.JobSpec{TimeoutSeconds: request.TimeoutSeconds + graceTime, Role: deployed.Role, Logs: api.LogsSpec{
-			Install: install.Name, InstallID: install.ID, Part: parts[at], Request: request, RequestedBy: actor,
+		Spec: api.JobSpec{TimeoutSeconds: request.TimeoutSeconds + graceTime, Role: role, Logs: api.LogsSpec{
+			Install: install.Name, InstallID: install.ID, Part: part, Request: request, RequestedBy: actor,
 		}},
 	})
 	if err != nil {
@@ -140,9 +130,67 @@ func (s *Service) RequestCommand(ctx context.Context, tx *store.Tx, installID, a
 	})
 }
 
+// Person is who makes a request: the name that others see, and the id of the token.
+type Person struct{ Actor, Token string }
+
+// RequestShell adds a request for an interactive shell in a pod of a component, and returns its job.
+func (s *Service) RequestShell(ctx context.Context, tx *store.Tx, installID string, by Person,
+	request api.NewShell) (jobID string, err error) {
+	install, err := tx.LockInstall(ctx, tx.Org, installID)
+	if err != nil {
+		return "", err
+	}
+	part, role, err := s.deployedPart(ctx, tx, install, api.JobSpecKindShell, request.Component)
+	if err != nil {
+		return "", err
+	}
+	request.TimeoutSeconds = cmp.Or(request.TimeoutSeconds, defaultTime)
+	jobID, err = jobs.Enqueue(ctx, tx, jobs.NewJob{
+		Runner: install.RunnerID, Kind: string(api.JobSpecKindShell), OwnerKind: OwnerKind, OwnerID: install.ID,
+		InstallID: install.ID, ComponentKind: part.Deploy.ComponentKind,
+		Reason: fmt.Sprintf("%s asked for a shell in %s: %s", by.Actor, request.Component, request.Reason),
+		Spec: api.JobSpec{TimeoutSeconds: request.TimeoutSeconds + graceTime, Role: role, Shell: api.ShellSpec{
+			Install: install.Name, InstallID: install.ID, Part: part, Request: request, RequestedBy: by.Actor,
+		}},
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := joblog.OpenShell(ctx, tx, jobID, by.Token); err != nil {
+		return "", err
+	}
+	return jobID, tx.Audit(ctx, by.Actor, "install.shell", install.ID, map[string]any{
+		"job": jobID, "component": request.Component, "pod": request.Pod, "container": request.Container,
+		"image": request.Image, "command": request.Command, "reason": request.Reason,
+	})
+}
+
+// deployedPart returns a component as it is deployed and the role to reach it with, for a request that the install's
+// runner takes now.
+func (s *Service) deployedPart(ctx context.Context, tx *store.Tx, install store.Install, kind api.JobSpecKind,
+	component string) (part api.HealthPart, role api.OperationRole, err error) {
+	if err := checkRunner(ctx, tx, install, kind); err != nil {
+		return part, role, err
+	}
+	deployed, why, err := s.specs.HealthSpec(ctx, tx, install)
+	if err != nil {
+		return part, role, err
+	}
+	if why != "" {
+		return part, role, ErrRunnerUnavailable.With("%s", why)
+	}
+	parts := deployed.Health.Parts
+	at := slices.IndexFunc(parts, func(p api.HealthPart) bool { return p.Deploy.Component == component })
+	if at < 0 {
+		return part, role, ErrNoPods.With("%s on %s", runners.PrintableShort(component), install.Name)
+	}
+	return parts[at], deployed.Role, nil
+}
+
 // refusals describe, by kind of job, what an owner does not allow.
 var refusals = map[api.JobSpecKind]string{
 	api.JobSpecKindLogs: "sends no logs of pods", api.JobSpecKindDebugCommand: "runs no debug commands",
+	api.JobSpecKindShell: "starts no shells",
 }
 
 // checkRunner returns a refusal if the install's runner does not take such a request now.
@@ -200,7 +248,15 @@ func (s *Service) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, res
 		return fmt.Errorf("decode the spec of job %s: %w", job.ID, err)
 	}
 	detail := map[string]any{"job": job.ID, "status": result.Status, "error": runners.Printable(result.Error, maxError)}
-	if job.Kind == string(api.JobSpecKindLogs) {
+	switch job.Kind {
+	case string(api.JobSpecKindShell):
+		detail["requested_by"], detail["exit_code"] = spec.Shell.RequestedBy, result.Shell.ExitCode
+		detail["pod"] = runners.PrintableShort(result.Shell.Pod)
+		detail["container"] = runners.PrintableShort(result.Shell.Container)
+		detail["input_bytes"], detail["output_bytes"] = result.Shell.InputBytes, result.Shell.OutputBytes
+		detail["transcript"] = runners.PrintableShort(result.Shell.Transcript)
+		return tx.Audit(ctx, "runner", "install.shell_end", job.OwnerID, detail)
+	case string(api.JobSpecKindLogs):
 		detail["requested_by"], detail["lines"], detail["bytes"] = spec.Logs.RequestedBy, result.Logs.Lines, result.Logs.Bytes
 		return tx.Audit(ctx, "runner", "install.logs_end", job.OwnerID, detail)
 	}

@@ -15,7 +15,7 @@ import (
 // NewJob describes a job to enqueue.
 type NewJob struct {
 	Runner    string      // id of the only runner that may take it, registered or not
-	Kind      string      // build, sync, plan, apply, action, health, secrets, logs or debug_command
+	Kind      string      // build, sync, plan, apply, action, health, secrets, logs, debug_command or shell
 	OwnerKind string      // "build", "refresh", "step", "health", "secrets" or "inspection"
 	OwnerID   string      // the owner's id for it
 	PlanID    string      // of an apply: a plan never has a second apply job

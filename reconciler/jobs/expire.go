@@ -66,7 +66,7 @@ func repeatable(kind string) bool {
 
 // isInspection reports whether a job of the kind is a request of a person to look into what runs.
 func isInspection(kind string) bool {
-	return kind == string(api.JobSpecKindLogs) || kind == string(api.JobSpecKindDebugCommand)
+	return slices.Contains([]string{"logs", "debug_command", "shell"}, kind)
 }
 
 // Expire handles one attempt whose time may have run out, or a job that was cancelled before it

@@ -179,6 +179,7 @@ func validResult(job store.Job, result api.JobResult) error {
 	for section, value := range map[string]any{
 		"build": result.Build, "plan": result.Plan, "apply": result.Apply, "action": result.Action,
 		"health": result.Health, "secrets": result.Secrets, "logs": result.Logs, "debug_command": result.Debug,
+		"shell": result.Shell,
 	} {
 		if section != kind && !reflect.ValueOf(value).IsZero() {
 			return refusal.Invalidf("the result of a job of kind %s has no section %s", kind, section)

@@ -161,6 +161,9 @@ func AllowedKinds(p api.RunnerPolicy) []string {
 	if len(p.Debug.Commands) > 0 {
 		kinds = append(kinds, string(api.JobSpecKindDebugCommand))
 	}
+	if len(p.Debug.Shells) > 0 {
+		kinds = append(kinds, string(api.JobSpecKindShell))
+	}
 	return kinds
 }
 

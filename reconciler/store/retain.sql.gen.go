@@ -64,7 +64,7 @@ const retainJobs = `-- name: RetainJobs :execrows
 with gone as (
     delete from jobs d where d.org_id = $1 and d.id in (
         select j.id from jobs j
-        where j.org_id = $1 and j.kind <> 'debug_command' and j.ended_at < now() - make_interval(secs => $2::float8)
+        where j.org_id = $1 and j.kind not in ('debug_command', 'shell') and j.ended_at < now() - make_interval(secs => $2::float8)
           and (j.owner_kind = 'build' or not exists (select 1 from steps s where s.org_id = j.org_id and s.id = j.owner_id))
           and not exists (select 1 from plans p where p.org_id = j.org_id and p.id = j.plan_id)
           and not exists (select 1 from builds b where b.org_id = j.org_id and b.id = j.owner_id and b.status in ('queued', 'running'))
@@ -93,12 +93,12 @@ const retainLogs = `-- name: RetainLogs :execrows
 delete from log_chunks c using (
     select c.org_id, c.job_id, c.attempt, c.seq
     from jobs j join log_chunks c on c.org_id = j.org_id and c.job_id = j.id
-    where j.org_id = $1 and j.kind <> 'debug_command' and j.ended_at < now() - make_interval(secs => $2::float8) and c.at < now() - make_interval(secs => $2::float8) limit $3) gone
+    where j.org_id = $1 and j.kind not in ('debug_command', 'shell') and j.ended_at < now() - make_interval(secs => $2::float8) and c.at < now() - make_interval(secs => $2::float8) limit $3) gone
 where c.org_id = gone.org_id and c.job_id = gone.job_id and c.attempt = gone.attempt and c.seq = gone.seq
 `
 
 // RetainLogs deletes old log chunks. Those that arrived after the end of their job have their own time. The
-// transcript of a debug command stays as long as the audit log.
+// transcripts of debug commands and shells stay as long as the audit log.
 func (q *Queries) RetainLogs(ctx context.Context, orgID string, ageSeconds float64, most int32) (int64, error) {
 	result, err := q.db.Exec(ctx, retainLogs, orgID, ageSeconds, most)
 	if err != nil {

@@ -586,6 +586,31 @@ type ScriptAnswer struct {
 	At         time.Time
 }
 
+type Shell struct {
+	OrgID       string
+	JobID       string
+	TokenID     string
+	Chunks      int64
+	Inputs      int64
+	Outputs     int64
+	InputBytes  int64
+	OutputBytes int64
+	AttendedAt  time.Time
+	Abandoned   bool
+}
+
+type ShellChunk struct {
+	OrgID   string
+	JobID   string
+	Seq     int64
+	Input   bool
+	Number  int64
+	Data    []byte
+	Columns int32
+	Rows    int32
+	At      time.Time
+}
+
 type StackOutput struct {
 	OrgID        string
 	InstallID    string

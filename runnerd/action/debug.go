@@ -22,6 +22,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/plainlines"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
+	"github.com/nuon-toolkit/nuon/runnerd/transcript"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
@@ -34,9 +35,6 @@ const (
 	defaultDebugTime, maxDebugTime = 10 * time.Minute, time.Hour
 	// maxDebugBytes and maxDebugLines bound the output of a command.
 	maxDebugBytes, maxDebugLines = 1 << 20, 10_000
-	// TranscriptDir is the directory of transcripts below the runner's own, and maxTranscripts bounds it, in bytes.
-	TranscriptDir  = "transcripts"
-	maxTranscripts = 512 << 20
 )
 
 // The reasons for which a command is ended.
@@ -74,7 +72,7 @@ func (Debug) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 }
 
 // runCommand runs the command. A command that fails is no error but a failed result, which has its exit code.
-func runCommand(ctx context.Context, env *job.Env, out *transcript) (result api.JobResult, err error) {
+func runCommand(ctx context.Context, env *job.Env, out *output) (result api.JobResult, err error) {
 	spec := env.Spec.Debug
 	opened, err := values.Open(spec.InstallID, spec.Values, env.Key, env.Redact)
 	if err != nil {
@@ -140,8 +138,8 @@ func (r *run) debugEnviron() (dir string, environ []string, err error) {
 	return dir, environ, err
 }
 
-// transcript is the output of a command: on the runner's disk, and in the log of the job.
-type transcript struct {
+// output is the output of a command: on the runner's disk, and in the log of the job.
+type output struct {
 	env  *job.Env
 	full func() // ends the command
 
@@ -152,38 +150,19 @@ type transcript struct {
 	err         error
 }
 
-// newTranscript creates the file of a transcript, which only the runner's user can read. The runner removes none.
-func newTranscript(env *job.Env) (*transcript, error) {
-	dir := filepath.Join(env.Root, TranscriptDir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("write the transcript: %w", err)
-	}
-	entries, err := os.ReadDir(dir)
+// newTranscript creates the transcript of a command.
+func newTranscript(env *job.Env) (*output, error) {
+	file, err := transcript.Create(env.Root, env.Spec.Job, env.Spec.Attempt, ".log")
 	if err != nil {
-		return nil, fmt.Errorf("write the transcript: %w", err)
+		return nil, err
 	}
-	var used int64
-	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil {
-			used += info.Size()
-		}
-	}
-	if used > maxTranscripts {
-		return nil, fmt.Errorf("the runner's directory %s has more than %d MiB, so no debug command runs; its owner moves "+
-			"transcripts to another place", TranscriptDir, maxTranscripts>>20)
-	}
-	name := fmt.Sprintf("%s-%d.log", filepath.Base(env.Spec.Job), env.Spec.Attempt)
-	file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("write the transcript: %w", err)
-	}
-	return &transcript{env: env, file: file, digest: sha256.New(), full: func() {}}, nil
+	return &output{env: env, file: file, digest: sha256.New(), full: func() {}}, nil
 }
 
 // writer returns a writer that adds its lines, without secrets and without what a terminal acts on.
-func (t *transcript) writer(log func(format string, args ...any)) io.WriteCloser {
-	lines := &plainlines.Writer{Line: func(line string) { t.add(log, line) }}
-	return &maskingWriter{Writer: t.env.Redact.Writer(lines), lines: lines}
+func (o *output) writer(log func(format string, args ...any)) io.WriteCloser {
+	lines := &plainlines.Writer{Line: func(line string) { o.add(log, line) }}
+	return &maskingWriter{Writer: o.env.Redact.Writer(lines), lines: lines}
 }
 
 // maskingWriter is a redactor before the lines that it writes to.
@@ -199,30 +178,30 @@ func (w *maskingWriter) Close() error {
 }
 
 // add adds one line. Beyond the bounds it ends the command instead.
-func (t *transcript) add(log func(format string, args ...any), line string) {
+func (o *output) add(log func(format string, args ...any), line string) {
 	line = strings.TrimRight(line, "\n") + "\n"
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	if t.lines == maxDebugLines || t.size+len(line) > maxDebugBytes {
-		t.full()
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.lines == maxDebugLines || o.size+len(line) > maxDebugBytes {
+		o.full()
 		return
 	}
-	t.lines, t.size = t.lines+1, t.size+len(line)
-	t.digest.Write([]byte(line))
-	if _, err := t.file.WriteString(line); err != nil && t.err == nil {
-		t.err = err
-		t.full()
+	o.lines, o.size = o.lines+1, o.size+len(line)
+	o.digest.Write([]byte(line))
+	if _, err := o.file.WriteString(line); err != nil && o.err == nil {
+		o.err = err
+		o.full()
 	}
 	log("%s", line) // with its end: without one, the log leaves out an empty line
 }
 
 // close completes the file, and the result with what it has.
-func (t *transcript) close(result *api.DebugResult) error {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	result.Lines, result.Bytes = t.lines, int64(t.size)
-	result.Transcript = "sha256:" + hex.EncodeToString(t.digest.Sum(nil))
-	if err := errors.Join(t.err, t.file.Sync(), t.file.Close()); err != nil {
+func (o *output) close(result *api.DebugResult) error {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	result.Lines, result.Bytes = o.lines, int64(o.size)
+	result.Transcript = "sha256:" + hex.EncodeToString(o.digest.Sum(nil))
+	if err := errors.Join(o.err, o.file.Sync(), o.file.Close()); err != nil {
 		return fmt.Errorf("write the transcript: %w", err)
 	}
 	return nil

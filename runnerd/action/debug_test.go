@@ -13,6 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/audit"
+	"github.com/nuon-toolkit/nuon/runnerd/transcript"
 )
 
 // debug runs a debug command on a runner whose owner allows sh with any script of one word, and sleep.
@@ -25,7 +26,7 @@ func (r *rig) debug(ctx context.Context, command ...string) (api.JobResult, erro
 }
 
 // owned returns the owner's log, a line for each event, and the transcript.
-func (r *rig) owned() (events, transcript string) {
+func (r *rig) owned() (events, output string) {
 	r.Helper()
 	all, err := audit.Read(r.env.Root, time.Time{})
 	if err != nil {
@@ -34,7 +35,7 @@ func (r *rig) owned() (events, transcript string) {
 	for _, e := range all {
 		events += e.What + "|" + e.Reason + "\n"
 	}
-	text, _ := os.ReadFile(filepath.Join(r.env.Root, TranscriptDir, "job_1-1.log")) // none for a refused command
+	text, _ := os.ReadFile(filepath.Join(r.env.Root, transcript.Dir, "job_1-1.log")) // none for a refused command
 	return events, string(text)
 }
 

@@ -1,7 +1,7 @@
 // Package audit keeps the owner's own log of what a runner did in the account: which role each job got or was refused,
-// which secrets it read, who saw logs of pods and ran debug commands, and what the owner granted, set, paused and
-// resumed. Events are only appended. Job processes, runnerd and the commands of the owner write it; nothing is sent to
-// the control plane.
+// which secrets it read, who saw logs of pods, ran debug commands and opened shells, and what the owner granted, set,
+// paused and resumed. Events are only appended. Job processes, runnerd and the commands of the owner write it; nothing
+// is sent to the control plane.
 //
 // A hostile control plane can cause events and cannot remove any: each day has a file, which is deleted by its age
 // alone, and events that a day has no more room for are counted.
@@ -61,6 +61,9 @@ const (
 	DebugRefused  = "debug command refused"
 	DebugStarted  = "debug command started"
 	DebugEnded    = "debug command ended"
+	ShellRefused  = "shell refused"
+	ShellStarted  = "shell started"
+	ShellEnded    = "shell ended"
 
 	EndConfirmed = "end of a job confirmed"
 )
@@ -83,7 +86,7 @@ func file(dir string) string { return filepath.Join(logDir(dir), "audit.log") }
 var errFull = fmt.Errorf("the day has more than %d such events; try again tomorrow", perRequest)
 
 // Append adds an event to the log in a runner's directory. Several processes may append at once. It returns an error
-// for logs and debug commands if the day has no room for them, so that the runner refuses these.
+// for logs, debug commands and shells if the day has no room for them, so that the runner refuses these.
 func Append(dir string, e Event) error {
 	if e.At.IsZero() {
 		e.At = time.Now()
@@ -115,7 +118,7 @@ func appendEvent(dir string, e Event, now time.Time) error {
 		return err
 	case fits:
 		return write(dir, e)
-	case e.What == LogsRequested, e.What == DebugStarted:
+	case e.What == LogsRequested, e.What == DebugStarted, e.What == ShellStarted:
 		return errFull
 	}
 	return nil

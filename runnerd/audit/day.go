@@ -89,7 +89,7 @@ func hasRoom(dir string, e Event, now time.Time) (bool, error) {
 // room returns how many events of a kind are written on a day that has no more room.
 func room(what string) int {
 	switch what {
-	case LogsRequested, LogsEnded, DebugRefused, DebugStarted, DebugEnded:
+	case LogsRequested, LogsEnded, DebugRefused, DebugStarted, DebugEnded, ShellRefused, ShellStarted, ShellEnded:
 		return perRequest
 	}
 	return perKind

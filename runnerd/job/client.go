@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
@@ -256,6 +257,49 @@ func (c *AttemptClient) ModuleCredential(ctx context.Context, org, address strin
 		return nil
 	})
 	return found, err
+}
+
+// shellContact is how long an interactive shell continues without contact to the control plane.
+const shellContact = time.Minute
+
+// ReceiveShellInput waits for what a person sends to the interactive shell of the job after a message. It fails when
+// the control plane could not be reached for a minute.
+func (c *AttemptClient) ReceiveShellInput(ctx context.Context, after int64) (found api.ShellInputs, err error) {
+	operation, _ := api.FindOperation("receiveShellInput")
+	limited, stop := context.WithTimeout(ctx, operation.Hold+shellContact)
+	defer stop()
+	err = c.retry(limited, func(ctx context.Context) error {
+		ctx, stop := context.WithTimeout(ctx, operation.Hold+c.timing.CallTimeout)
+		defer stop()
+		answer, err := c.bulk.ReceiveShellInputWithResponse(ctx, c.job, c.attempt,
+			&api.ReceiveShellInputParams{After: after})
+		if err != nil {
+			return err
+		}
+		if err := apiclient.CheckResponse("receive input", answer.HTTPResponse, answer.Body); err != nil {
+			return err
+		}
+		if answer.JSON200 == nil {
+			return apiclient.Permanent(errors.New("receive input: the response contains none"))
+		}
+		found = *answer.JSON200
+		return nil
+	})
+	return found, err
+}
+
+// SendShellOutput sends output of the interactive shell of the job. It fails when the control plane could not be
+// reached for a minute.
+func (c *AttemptClient) SendShellOutput(ctx context.Context, message api.NewShellOutput) error {
+	limited, stop := context.WithTimeout(ctx, shellContact)
+	defer stop()
+	return c.retry(limited, func(ctx context.Context) error {
+		answer, err := c.short.SendShellOutputWithResponse(ctx, c.job, c.attempt, message)
+		if err != nil {
+			return err
+		}
+		return apiclient.CheckResponse("send output", answer.HTTPResponse, answer.Body)
+	})
 }
 
 // spec fetches the job's spec.

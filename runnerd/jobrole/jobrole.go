@@ -162,7 +162,7 @@ func requestOf(o Options) session.Request {
 	request := session.Request{Role: spec.Role.Name, Tags: map[string]string{
 		"install": policy.InstallOf(spec), "component": policy.ComponentOf(spec), "operation": spec.Role.Operation}}
 	request.ReadOnly = spec.Kind == api.JobSpecKindHealth || spec.Kind == api.JobSpecKindLogs ||
-		spec.Kind == api.JobSpecKindDebugCommand ||
+		spec.Kind == api.JobSpecKindDebugCommand || spec.Kind == api.JobSpecKindShell ||
 		spec.Kind == api.JobSpecKindPlan && o.Policy.Roles.ReadOnlyPlans
 	return request
 }

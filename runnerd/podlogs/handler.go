@@ -78,7 +78,7 @@ func (h Handler) run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	if err != nil {
 		return api.JobResult{}, fmt.Errorf("%s: %w; deploy it again", request.Component, err)
 	}
-	if err := maskSecrets(ctx, scoped, part.Deploy); err != nil {
+	if err := MaskSecrets(ctx, scoped, part.Deploy); err != nil {
 		return api.JobResult{}, fmt.Errorf("the secrets of %s cannot be masked in its logs: %w", request.Component, err)
 	}
 	limit := policy.Limits{Timeout: policy.Duration(time.Duration(env.Policy.Debug.TimeoutSeconds) * time.Second)}.TimeoutOf(
@@ -94,9 +94,9 @@ func (h Handler) run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	return s.result(ctx, err)
 }
 
-// maskSecrets adds what the component reads to the redactor: the sensitive values of its spec, and the customer's
+// MaskSecrets adds what the component reads to the redactor: the sensitive values of its spec, and the customer's
 // secrets that its templates name.
-func maskSecrets(ctx context.Context, env *job.Env, spec api.DeploySpec) error {
+func MaskSecrets(ctx context.Context, env *job.Env, spec api.DeploySpec) error {
 	opened, err := values.Open(spec.InstallID, spec.Values, env.Key, env.Redact)
 	if err != nil {
 		return err

@@ -64,7 +64,8 @@ var objectName = lazyregexp.New(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 
 // accountKinds are the kinds of job that service_accounts may name.
 func accountKinds() []string {
-	return append(slices.Clone(jobKinds), string(api.JobSpecKindLogs), string(api.JobSpecKindDebugCommand))
+	return append(slices.Clone(jobKinds), string(api.JobSpecKindLogs), string(api.JobSpecKindDebugCommand),
+		string(api.JobSpecKindShell))
 }
 
 // check returns an error for a section that cannot be used.

@@ -67,6 +67,10 @@ type Debug struct {
 	Logs bool `toml:"logs"`
 	// Commands are the debug commands that may run; empty for none.
 	Commands []Command `toml:"commands"`
+	// Shells are the components in whose pods interactive shells may run, and Images the images of debug containers that
+	// may be added to those pods; empty for none. In both, * stands for any text.
+	Shells []string `toml:"shells"`
+	Images []string `toml:"images"`
 	// Timeout is how long one request may take; zero for no limit here.
 	Timeout Duration `toml:"timeout"`
 }
@@ -118,7 +122,7 @@ func Parse(name string, content []byte) (File, error) {
 		for _, missing := range unknown.Errors {
 			row, column := missing.Position()
 			lines = append(lines, fmt.Sprintf("%s:%d:%d: there is no %s in a runner file; it has enabled, jobs, components, "+
-				"[debug] with logs, commands and timeout, [actions] with free_env, "+
+				"[debug] with logs, commands, shells, images and timeout, [actions] with free_env, "+
 				"[cluster] with exec, [roles] with own_identity, allow, break_glass and read_only_plans, "+
 				"[window] with days, hours and zone, [limits] with memory, timeout and capacity, [secrets] with store, "+
 				"region, project, vault, namespace, installs and addresses, and [executor] with kind, namespace, image, claim, "+
@@ -132,7 +136,8 @@ func Parse(name string, content []byte) (File, error) {
 		row, column := wrong.Position()
 		if slices.Equal(wrong.Key(), toml.Key{"debug"}) {
 			return File{}, fmt.Errorf("%s:%d:%d: debug is a table; write [debug] with logs = true to allow requests for logs, "+
-				"commands to allow debug commands, and nothing to allow none", name, row, column)
+				"commands to allow debug commands, shells to allow interactive shells, and nothing to allow none",
+				name, row, column)
 		}
 		return File{}, fmt.Errorf("%s:%d:%d: %s", name, row, column, strings.TrimPrefix(wrong.Error(), "toml: "))
 	}
@@ -145,7 +150,7 @@ func (f File) check(name string) error {
 		return fmt.Errorf("%s: [limits] has the capacity %d; write a number from 1 to %d, or enabled = false for none", name,
 			*most, maxCapacity)
 	}
-	if err := cmp.Or(f.Roles.check(), f.Executor.check()); err != nil {
+	if err := cmp.Or(f.Roles.check(), f.Executor.check(), f.Debug.check()); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if f.Window != nil && f.Window.Days != nil && len(f.Window.Days) == 0 {

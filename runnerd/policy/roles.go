@@ -71,7 +71,7 @@ func InstallOf(spec api.JobSpec) string { return cmp.Or(installsIn(spec)...) }
 func installsIn(spec api.JobSpec) []string {
 	all := []string{spec.Sync.InstallID, spec.Plan.Deploy.InstallID, spec.Apply.Deploy.InstallID, spec.Action.InstallID,
 		spec.Health.InstallID, spec.Secrets.InstallID, spec.Logs.InstallID, spec.Logs.Part.Deploy.InstallID,
-		spec.Debug.InstallID}
+		spec.Debug.InstallID, spec.Shell.InstallID, spec.Shell.Part.Deploy.InstallID}
 	for _, part := range spec.Health.Parts {
 		all = append(all, part.Deploy.InstallID)
 	}
@@ -81,7 +81,7 @@ func installsIn(spec api.JobSpec) []string {
 // ComponentOf returns the component or action of a job.
 func ComponentOf(spec api.JobSpec) string {
 	for _, name := range []string{spec.Plan.Deploy.Component, spec.Apply.Deploy.Component, spec.Action.Action,
-		spec.Logs.Request.Component} {
+		spec.Logs.Request.Component, spec.Shell.Request.Component} {
 		if name != "" {
 			return name
 		}

@@ -31,6 +31,7 @@ func (f File) RuleAt(now time.Time) Rule {
 	if len(f.Debug.Commands) > 0 {
 		rule.Debug.Commands = *stringList(f.Debug.Commands)
 	}
+	rule.Debug.Shells, rule.Debug.Images = slices.Clone(f.Debug.Shells), slices.Clone(f.Debug.Images)
 	if f.Limits.Capacity != nil {
 		rule.Limits.Capacity = *f.Limits.Capacity
 	}
@@ -106,6 +107,13 @@ func (r Rule) checkJob(kind string) error {
 		}
 		return nil
 	}
+	if kind == string(api.JobSpecKindShell) {
+		if len(r.Debug.Shells) == 0 {
+			return errors.New("the runner's own file does not allow interactive shells; its owner decides that, with shells " +
+				"in [debug] of the runner file")
+		}
+		return nil
+	}
 	if r.Jobs != nil && !slices.Contains(*r.Jobs, kind) {
 		if r.Reason != "" && slices.Contains(changingKinds, kind) {
 			return fmt.Errorf("this runner takes no %s now: %s", kind, r.Reason)
@@ -152,6 +160,11 @@ func (r Rule) CheckSpec(offered string, spec api.JobSpec) error {
 		}
 	}
 	if kind := spec.Logs.Part.Deploy.ComponentKind; spec.Kind == api.JobSpecKindLogs {
+		if err := r.checkComponent(kind); err != nil {
+			return err
+		}
+	}
+	if kind := spec.Shell.Part.Deploy.ComponentKind; spec.Kind == api.JobSpecKindShell {
 		if err := r.checkComponent(kind); err != nil {
 			return err
 		}
@@ -267,6 +280,12 @@ func describeDebug(d api.DebugPolicy) string {
 	}
 	if len(d.Commands) > 0 {
 		allowed = append(allowed, "the commands "+strings.Join(d.Commands, ", "))
+	}
+	if len(d.Shells) > 0 {
+		allowed = append(allowed, "shells in pods of "+strings.Join(d.Shells, ", "))
+	}
+	if len(d.Images) > 0 {
+		allowed = append(allowed, "debug containers of "+strings.Join(d.Images, ", "))
 	}
 	if len(allowed) == 0 {
 		return "nothing"

@@ -27,9 +27,10 @@ var (
 	// that before an apply.
 	changingKinds = []string{string(api.JobSpecKindApply), string(api.JobSpecKindAction)}
 	// kindsWithoutComponent are the kinds of job whose offer has no kind of component: actions, and health
-	// checks, whose spec has parts of several kinds, secrets, and logs, whose spec has one part.
+	// checks, whose spec has parts of several kinds, secrets, and logs and shells, whose spec has one part.
 	kindsWithoutComponent = []string{string(api.JobSpecKindAction), string(api.JobSpecKindHealth),
-		string(api.JobSpecKindSecrets), string(api.JobSpecKindLogs), string(api.JobSpecKindDebugCommand)}
+		string(api.JobSpecKindSecrets), string(api.JobSpecKindLogs), string(api.JobSpecKindDebugCommand),
+		string(api.JobSpecKindShell)}
 )
 
 // UnmarshalText accepts the known kinds.

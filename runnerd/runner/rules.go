@@ -87,10 +87,22 @@ func (r *rules) logRule() {
 		said = append(said, line[0], line[1])
 	}
 	if r.rule.Off {
-		r.log.Warn("this runner takes no jobs; running jobs continue", append([]any{"file", r.watched.Path}, said...)...)
+		r.log.Warn("this runner takes no jobs; running jobs continue, and requests to look into what runs end",
+			append([]any{"file", r.watched.Path}, said...)...)
 		return
 	}
 	r.log.Info("what this runner takes", append([]any{"file", r.watched.Path}, said...)...)
+}
+
+// endForbidden cancels the requests of people to look into what runs that the owner does not allow any more, for
+// example because the runner was paused.
+func (r *runner) endForbidden() {
+	rule, _ := r.rules.currentRule()
+	for _, a := range r.listAttempts() {
+		if a.isInspection() && !a.isConcluded() && rule.Check(a.record.Kind, "") != nil {
+			a.requestCancel()
+		}
+	}
 }
 
 // ruleLoop periodically checks the runner file and the clock, and does so
@@ -109,5 +121,6 @@ func (r *runner) ruleLoop(ctx context.Context) {
 			return
 		}
 		r.rules.reload()
+		r.endForbidden()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -413,7 +414,7 @@ const maxInspections = 4
 
 // isInspection reports whether a job of a kind is a request of a person to look into what runs.
 func isInspection(kind string) bool {
-	return kind == string(api.JobSpecKindLogs) || kind == string(api.JobSpecKindDebugCommand)
+	return slices.Contains([]string{"logs", "debug_command", "shell"}, kind)
 }
 
 // freeSlots returns how many more jobs may run. Attempts that have ended but are not

@@ -39,7 +39,9 @@ type world struct {
 	plain                 string // an image with the program
 }
 
-func TestContainers(t *testing.T) {
+// newWorld returns a new namespace whose containers run, and images for them.
+func newWorld(t *testing.T) *world {
+	t.Helper()
 	w := &world{kubeconfig: clustertest.Kubeconfig(t), cluster: clustertest.Open(t)}
 	if able := w.kubectl(t, "", "get", "nodes", "-o",
 		`jsonpath={.items[*].metadata.annotations.nuon\.test/containers}`); able != "supported" {
@@ -52,6 +54,11 @@ func TestContainers(t *testing.T) {
 		return clustertest.Get(t, w.cluster,
 			api.ObjectRef{Version: "v1", Kind: "ServiceAccount", Namespace: w.namespace, Name: "default"}) != nil
 	})
+	return w
+}
+
+func TestContainers(t *testing.T) {
+	w := newWorld(t)
 	for name, test := range map[string]func(*testing.T, *world){
 		"logs": testLogs, "isolation": testIsolation, "exec": testExec, "attach": testAttach, "restart": testRestart,
 		"killed": testKilled, "deleted": testDeleted, "ephemeral": testEphemeral, "pull secret": testPullSecret,

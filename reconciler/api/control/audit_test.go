@@ -80,6 +80,15 @@ func changes(w *world) map[string]changed {
 			body: map[string]any{"component": o.mark + "-web", "reason": "it is slow"}},
 		"createDebugCommand": {path: install + "/debug-commands", action: "install.debug", before: w.allowLogs,
 			body: map[string]any{"command": []string{"kubectl", "get", "pods"}, "reason": "it is slow"}},
+		"createShell": {path: install + "/shells", action: "install.shell", before: w.allowLogs,
+			body: map[string]any{"component": o.mark + "-web", "reason": "it is slow", "columns": 80, "rows": 24}},
+		"sendShellInput": {path: "/v1/jobs/" + o.ids["job"] + "/shell/input", // the transcript is its record
+			body: map[string]any{"number": 2, "data": "bHMK"}, before: func() {
+				w.exec("update jobs set owner_kind = 'inspection', kind = 'shell', status = 'running', ended_at = null "+
+					"where id = $1", o.ids["job"])
+				w.exec("update shells set token_id = t.id from tokens t where job_id = $1 and t.name = $2", o.ids["job"],
+					o.mark+"-admin")
+			}},
 		"cancelJob": {path: "/v1/jobs/" + o.ids["job"] + "/cancel", action: "install.cancel_request", before: func() {
 			w.exec("update jobs set owner_kind = 'inspection', kind = 'logs', owner_id = install_id, status = 'queued', "+
 				"ended_at = null where id = $1", o.ids["job"])

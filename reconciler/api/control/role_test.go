@@ -38,6 +38,7 @@ var needs = map[string]string{
 	"createWorkflow": "operator", "cancelWorkflow": "operator", "revokeWorkflowRule": "operator",
 	"restoreState": "operator", "dismissState": "operator", "freeStateLock": "operator",
 
+	"createShell": "approver", "sendShellInput": "approver", "getShell": "operator",
 	"createDebugCommand": "approver", "respondApproval": "approver", "assignApproval": "approver",
 	"setWorkflowRule": "approver",
 

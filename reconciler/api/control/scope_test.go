@@ -76,7 +76,7 @@ func TestATokenForOneAppReadsIt(t *testing.T) {
 	w.one.fill()
 	w.one.fillStates()
 	w.one.sibling("sibling4k8")
-	bearer := w.one.mintFor("viewer")
+	bearers := map[string]string{"viewer": w.one.mintFor("viewer"), "operator": w.one.mintFor("operator")}
 	for _, op := range operations(t) {
 		if op.Method != http.MethodGet || slices.Contains(ofTheOrg, op.ID) {
 			continue
@@ -85,7 +85,7 @@ func TestATokenForOneAppReadsIt(t *testing.T) {
 			if op.ID == "listBuilds" && !strings.Contains(r.path, "app=") {
 				continue
 			}
-			got := w.call(bearer, op.Method, r.path, nil)
+			got := w.call(bearers[needs[op.ID]], op.Method, r.path, nil)
 			if got.Status != http.StatusOK ||
 				!strings.Contains(got.Body, w.one.mark) && !slices.Contains(markless, op.ID) {
 				t.Errorf("%s %s: %d %s", op.Method, r.path, got.Status, got.Body)
@@ -120,6 +120,7 @@ func TestATokenForOneAppChangesIt(t *testing.T) {
 			w.exec("update tokens set app_id = coalesce((select id from apps where org_id = $1 and name in ('uploaded', "+
 				"'plain', 'unused', 'shown') limit 1), app_id) where org_id = $1 and id = $2",
 				w.one.org.ID, w.one.ids["token"])
+			w.exec("update shells set token_id = $1", w.one.ids["token"]) // only its starter types
 			if got := w.call(bearer, op.Method, change.path, change.body); !change.done(got) {
 				t.Errorf("%s %s: %d %s", op.Method, change.path, got.Status, got.Body)
 			}

@@ -190,4 +190,7 @@ func (o *tenant) fillInstall() {
 		packed(o.w, `[{"t":"2026-01-01T00:00:00Z","l":"info","m":"`+m+` works"}]`))
 	o.add("log_chunks", "job_id", o.ids["job"], "attempt", 1, "seq", 1, "lines",
 		packed(o.w, `[{"t":"2026-01-01T00:00:00Z","l":"info","m":"`+m+` line"}]`))
+	o.add("shells", "job_id", o.ids["job"], "token_id", o.ids["token"], "chunks", 1, "inputs", 1)
+	o.add("shell_chunks", "job_id", o.ids["job"], "seq", 1, "input", true, "number", 1, "data", []byte(m+" typed"),
+		"columns", 0, "rows", 0, "at", "2026-01-01T00:00:00Z")
 }

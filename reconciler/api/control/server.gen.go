@@ -182,6 +182,9 @@ type ServerInterface interface {
 	// CheckInstallSecrets Make the runner report the secrets of the install now instead of at its next check.
 	// (POST /v1/installs/{install}/secrets)
 	CheckInstallSecrets(w http.ResponseWriter, r *http.Request, install InInstall)
+	// CreateShell Start an interactive shell in a pod of a component, or in a debug container beside it. 409 if the runner's owner does not allow it, or the runner is offline. getShell follows its output, and sendShellInput sends what the person types.
+	// (POST /v1/installs/{install}/shells)
+	CreateShell(w http.ResponseWriter, r *http.Request, install InInstall)
 	// RenderStack Render the stack that the customer creates for the install. Creates a new version if its files differ from the newest version. 422 bad_stack, with the reasons, if it cannot be rendered.
 	// (POST /v1/installs/{install}/stack)
 	RenderStack(w http.ResponseWriter, r *http.Request, install InInstall, params RenderStackParams)
@@ -212,12 +215,18 @@ type ServerInterface interface {
 
 	// (GET /v1/jobs/{job})
 	GetJob(w http.ResponseWriter, r *http.Request, job string)
-	// CancelJob End a log request or a debug command. Other jobs end with their workflow or build; 409 for them.
+	// CancelJob End a log request, a debug command or an interactive shell. Other jobs end with their workflow or build; 409 for them.
 	// (POST /v1/jobs/{job}/cancel)
 	CancelJob(w http.ResponseWriter, r *http.Request, job string)
 	// GetLogs Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
 	// (GET /v1/jobs/{job}/logs)
 	GetLogs(w http.ResponseWriter, r *http.Request, job string, params GetLogsParams)
+	// GetShell Get the transcript of an interactive shell so far, in both directions. With the Accept header text/event-stream the stream follows its output until the shell ends; event ids are numbers of chunks.
+	// (GET /v1/jobs/{job}/shell)
+	GetShell(w http.ResponseWriter, r *http.Request, job string, params GetShellParams)
+	// SendShellInput Send what a person typed, the size of the window, or a sign of life to an interactive shell. Only who started it may. A message that has arrived already has no effect. 409 shell_over once the shell has ended, and when it has received as much as it may.
+	// (POST /v1/jobs/{job}/shell/input)
+	SendShellInput(w http.ResponseWriter, r *http.Request, job string)
 	// GetPlan Get one plan with its report, including a plan that needed no approval.
 	// (GET /v1/plans/{plan})
 	GetPlan(w http.ResponseWriter, r *http.Request, plan string)
@@ -2446,6 +2455,32 @@ func (siw *ServerInterfaceWrapper) CheckInstallSecrets(w http.ResponseWriter, r 
 	handler.ServeHTTP(w, r)
 }
 
+// CreateShell operation middleware
+func (siw *ServerInterfaceWrapper) CreateShell(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateShell(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // RenderStack operation middleware
 func (siw *ServerInterfaceWrapper) RenderStack(w http.ResponseWriter, r *http.Request) {
 
@@ -2896,6 +2931,82 @@ func (siw *ServerInterfaceWrapper) GetLogs(w http.ResponseWriter, r *http.Reques
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetLogs(w, r, job, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetShell operation middleware
+func (siw *ServerInterfaceWrapper) GetShell(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "job" -------------
+	var job string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", r.PathValue("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "job", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetShellParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Last-Event-ID" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
+		var LastEventID string
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Last-Event-ID", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Last-Event-ID", Err: err})
+			return
+		}
+
+		params.LastEventID = LastEventID
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetShell(w, r, job, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SendShellInput operation middleware
+func (siw *ServerInterfaceWrapper) SendShellInput(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "job" -------------
+	var job string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", r.PathValue("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "job", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SendShellInput(w, r, job)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -4047,6 +4158,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/break-glass/revoke", wrapper.RevokeBreakGlass)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/break-glass", wrapper.ListBreakGlass)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/debug-commands", wrapper.CreateDebugCommand)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/shells", wrapper.CreateShell)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/log-requests", wrapper.CreateLogRequest)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.GetStackOutputs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/stack-outputs", wrapper.SetStackOutputs)
@@ -4088,6 +4200,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/installs/{install}/components/{component}/lock", wrapper.FreeStateLock)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/jobs/{job}", wrapper.GetJob)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/jobs/{job}/cancel", wrapper.CancelJob)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/jobs/{job}/shell", wrapper.GetShell)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/jobs/{job}/shell/input", wrapper.SendShellInput)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/jobs/{job}/logs", wrapper.GetLogs)
 
 	return m
@@ -6221,6 +6335,46 @@ func (response CheckInstallSecretsdefaultApplicationProblemPlusJSONResponse) Vis
 	return err
 }
 
+type CreateShellRequestObject struct {
+	Install InInstall `json:"install"`
+	Body    *CreateShellJSONRequestBody
+}
+
+type CreateShellResponseObject interface {
+	VisitCreateShellResponse(w http.ResponseWriter) error
+}
+
+type CreateShell201JSONResponse Job
+
+func (response CreateShell201JSONResponse) VisitCreateShellResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateShelldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateShelldefaultApplicationProblemPlusJSONResponse) VisitCreateShellResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RenderStackRequestObject struct {
 	Install InInstall `json:"install"`
 	Params  RenderStackParams
@@ -6731,6 +6885,123 @@ type GetLogsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetLogsdefaultApplicationProblemPlusJSONResponse) VisitGetLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetShellRequestObject struct {
+	Job    string `json:"job"`
+	Params GetShellParams
+}
+
+type GetShellResponseObject interface {
+	VisitGetShellResponse(w http.ResponseWriter) error
+}
+
+type GetShell200JSONResponse ShellTranscript
+
+func (response GetShell200JSONResponse) VisitGetShellResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetShell200TextEventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetShell200TextEventStreamResponse) VisitGetShellResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type GetShelldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetShelldefaultApplicationProblemPlusJSONResponse) VisitGetShellResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SendShellInputRequestObject struct {
+	Job  string `json:"job"`
+	Body *SendShellInputJSONRequestBody
+}
+
+type SendShellInputResponseObject interface {
+	VisitSendShellInputResponse(w http.ResponseWriter) error
+}
+
+type SendShellInput204Response struct {
+}
+
+func (response SendShellInput204Response) VisitSendShellInputResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type SendShellInputdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SendShellInputdefaultApplicationProblemPlusJSONResponse) VisitSendShellInputResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -8221,6 +8492,9 @@ type StrictServerInterface interface {
 	// CheckInstallSecrets Make the runner report the secrets of the install now instead of at its next check.
 	// (POST /v1/installs/{install}/secrets)
 	CheckInstallSecrets(ctx context.Context, request CheckInstallSecretsRequestObject) (CheckInstallSecretsResponseObject, error)
+	// CreateShell Start an interactive shell in a pod of a component, or in a debug container beside it. 409 if the runner's owner does not allow it, or the runner is offline. getShell follows its output, and sendShellInput sends what the person types.
+	// (POST /v1/installs/{install}/shells)
+	CreateShell(ctx context.Context, request CreateShellRequestObject) (CreateShellResponseObject, error)
 	// RenderStack Render the stack that the customer creates for the install. Creates a new version if its files differ from the newest version. 422 bad_stack, with the reasons, if it cannot be rendered.
 	// (POST /v1/installs/{install}/stack)
 	RenderStack(ctx context.Context, request RenderStackRequestObject) (RenderStackResponseObject, error)
@@ -8251,12 +8525,18 @@ type StrictServerInterface interface {
 
 	// (GET /v1/jobs/{job})
 	GetJob(ctx context.Context, request GetJobRequestObject) (GetJobResponseObject, error)
-	// CancelJob End a log request or a debug command. Other jobs end with their workflow or build; 409 for them.
+	// CancelJob End a log request, a debug command or an interactive shell. Other jobs end with their workflow or build; 409 for them.
 	// (POST /v1/jobs/{job}/cancel)
 	CancelJob(ctx context.Context, request CancelJobRequestObject) (CancelJobResponseObject, error)
 	// GetLogs Get the log so far. With the Accept header text/event-stream the stream follows the log until the job ends; event ids are attempt/seq.
 	// (GET /v1/jobs/{job}/logs)
 	GetLogs(ctx context.Context, request GetLogsRequestObject) (GetLogsResponseObject, error)
+	// GetShell Get the transcript of an interactive shell so far, in both directions. With the Accept header text/event-stream the stream follows its output until the shell ends; event ids are numbers of chunks.
+	// (GET /v1/jobs/{job}/shell)
+	GetShell(ctx context.Context, request GetShellRequestObject) (GetShellResponseObject, error)
+	// SendShellInput Send what a person typed, the size of the window, or a sign of life to an interactive shell. Only who started it may. A message that has arrived already has no effect. 409 shell_over once the shell has ended, and when it has received as much as it may.
+	// (POST /v1/jobs/{job}/shell/input)
+	SendShellInput(ctx context.Context, request SendShellInputRequestObject) (SendShellInputResponseObject, error)
 	// GetPlan Get one plan with its report, including a plan that needed no approval.
 	// (GET /v1/plans/{plan})
 	GetPlan(ctx context.Context, request GetPlanRequestObject) (GetPlanResponseObject, error)
@@ -9954,6 +10234,39 @@ func (sh *strictHandler) CheckInstallSecrets(w http.ResponseWriter, r *http.Requ
 	}
 }
 
+// CreateShell operation middleware
+func (sh *strictHandler) CreateShell(w http.ResponseWriter, r *http.Request, install InInstall) {
+	var request CreateShellRequestObject
+
+	request.Install = install
+
+	var body CreateShellJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateShell(ctx, request.(CreateShellRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateShell")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateShellResponseObject); ok {
+		if err := validResponse.VisitCreateShellResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // RenderStack operation middleware
 func (sh *strictHandler) RenderStack(w http.ResponseWriter, r *http.Request, install InInstall, params RenderStackParams) {
 	var request RenderStackRequestObject
@@ -10287,6 +10600,66 @@ func (sh *strictHandler) GetLogs(w http.ResponseWriter, r *http.Request, job str
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetLogsResponseObject); ok {
 		if err := validResponse.VisitGetLogsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetShell operation middleware
+func (sh *strictHandler) GetShell(w http.ResponseWriter, r *http.Request, job string, params GetShellParams) {
+	var request GetShellRequestObject
+
+	request.Job = job
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetShell(ctx, request.(GetShellRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetShell")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetShellResponseObject); ok {
+		if err := validResponse.VisitGetShellResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SendShellInput operation middleware
+func (sh *strictHandler) SendShellInput(w http.ResponseWriter, r *http.Request, job string) {
+	var request SendShellInputRequestObject
+
+	request.Job = job
+
+	var body SendShellInputJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SendShellInput(ctx, request.(SendShellInputRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SendShellInput")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SendShellInputResponseObject); ok {
+		if err := validResponse.VisitSendShellInputResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -39,6 +39,7 @@ func TestEveryStream(t *testing.T) {
 	runner, _ := w.one.runner("busy", "install", false)
 	w.one.add("jobs", "id", "job_busy", "runner_id", runner.ID, "kind", "plan", "status", string(jobs.JobQueued),
 		"owner_kind", "step", "owner_id", "x", "spec", "{}", "reason", "x")
+	w.one.add("shells", "job_id", "job_busy", "token_id", w.one.ids["token"])
 	workflow := w.one.ids["workflow"]
 
 	follow := map[string]func(context.Context, *store.Tx) error{
@@ -47,7 +48,13 @@ func TestEveryStream(t *testing.T) {
 			return tx.Notify(ctx, store.ChannelWorkflows, tx.Org+"/"+workflow)
 		},
 		"/v1/jobs/job_busy/logs": func(ctx context.Context, tx *store.Tx) error {
-			w.exec("update jobs set status = 'cancelled', ended_at = now() where id = 'job_busy'")
+			w.one.add("log_chunks", "job_id", "job_busy", "attempt", 1, "seq", 1, "lines",
+				packed(t, `[{"t":"2026-01-01T00:00:00Z","l":"info","m":"x"}]`))
+			return tx.Notify(ctx, store.ChannelLogs, tx.Org+"/job_busy")
+		},
+		"/v1/jobs/job_busy/shell": func(ctx context.Context, tx *store.Tx) error {
+			w.one.add("shell_chunks", "job_id", "job_busy", "seq", 1, "input", false, "number", 1, "data", []byte("x"),
+				"columns", 0, "rows", 0, "at", "2026-01-01T00:00:00Z")
 			return tx.Notify(ctx, store.ChannelLogs, tx.Org+"/job_busy")
 		},
 		"/v1/runners/busy/logs": func(ctx context.Context, tx *store.Tx) error {

@@ -201,6 +201,7 @@ func TestRevokedTokenFollowsNothing(t *testing.T) {
 			r, _ := w.one.runner("busy", "install", false)
 			w.one.add("jobs", "id", "job_busy", "runner_id", r.ID, "kind", "plan", "status",
 				string(jobs.JobQueued), "owner_kind", "step", "owner_id", "x", "spec", "{}", "reason", "x")
+			w.one.add("shells", "job_id", "job_busy", "token_id", w.one.ids["token"])
 			w.one.app("x", appconfig.App{})
 			watcher, ctx := w.newToken("watcher", "operator", 3600), testtime.Context(t)
 			ended := map[string]chan struct{}{}

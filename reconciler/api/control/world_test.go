@@ -117,7 +117,7 @@ func (deployedWeb) DebugSpec(context.Context, *store.Tx, store.Install) (spec ap
 
 // allowLogs makes all runners online, with owners who allow requests for logs.
 func (w *world) allowLogs() {
-	w.exec(`update runners set last_seen = now(), key_hash = 'x', registered_at = now(), policy = '{"debug":{"logs":true,"commands":["x"]}}'`)
+	w.exec(`update runners set last_seen = now(), key_hash = 'x', registered_at = now(), policy = '{"debug":{"logs":true,"commands":["x"],"shells":["*"]}}'`)
 }
 
 // handler returns the control API, wired as in the program.

@@ -148,6 +148,8 @@ var routes = map[string]route{
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":            {byRunner, 64 * kib, usual},
 	"GET /runner/v1/jobs/{job}/attempts/{attempt}/spec":               {byAttempt, 64 * kib, usual},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential": {byAttempt, 64 * kib, usual},
+	"GET /runner/v1/jobs/{job}/attempts/{attempt}/shell":              {byAttempt, 64 * kib, usual},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/shell":             {byAttempt, 256 * kib, usual},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/logs":              {byRunner | byAttempt, 4 * mib, usual},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/result":            {byRunner | byAttempt, 32 * mib, slow},
 	"GET /runner/v1/jobs/{job}/attempts/{attempt}/state":              {byAttempt, 64 * kib, slow},

@@ -132,6 +132,22 @@ func (h handlers) AppendLogs(ctx context.Context, r AppendLogsRequestObject) (Ap
 		attemptRef(r.Job, r.Attempt), r.Body.Chunks)
 }
 
+// ReceiveShellInput waits for what a person types.
+func (h handlers) ReceiveShellInput(
+	ctx context.Context, r ReceiveShellInputRequestObject,
+) (ReceiveShellInputResponseObject, error) {
+	inputs, err := h.logs.ReceiveShellInput(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), r.Params.After)
+	return ReceiveShellInput200JSONResponse(inputs), err
+}
+
+// SendShellOutput stores output of an interactive shell.
+func (h handlers) SendShellOutput(
+	ctx context.Context, r SendShellOutputRequestObject,
+) (SendShellOutputResponseObject, error) {
+	return SendShellOutput204Response{}, h.logs.SendShellOutput(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt),
+		*r.Body)
+}
+
 // AppendRunnerLogs stores chunks of the runner's own log.
 func (h handlers) AppendRunnerLogs(
 	ctx context.Context, r AppendRunnerLogsRequestObject,

@@ -43,6 +43,8 @@ var open = map[string][]string{
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":            {byKey},
 	"GET /runner/v1/jobs/{job}/attempts/{attempt}/spec":               {byAttempt},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/module-credential": {byAttempt},
+	"GET /runner/v1/jobs/{job}/attempts/{attempt}/shell":              {byAttempt},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/shell":             {byAttempt},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/logs":              {byKey, byAttempt, late},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/result":            {byKey, byAttempt, late},
 	"GET /runner/v1/jobs/{job}/attempts/{attempt}/state":              {byAttempt},
@@ -58,6 +60,8 @@ func bodyOf(route string) any {
 	switch path[strings.LastIndex(path, "}")+1:] {
 	case "/logs":
 		return api.LogBatch{Chunks: []api.NewLogChunk{{Seq: 7}}}
+	case "/shell":
+		return api.NewShellOutput{Number: 1, Data: []byte("text")}
 	case "/result":
 		return api.JobResult{Status: api.JobResultStatusFailed}
 	case "/state":
@@ -151,7 +155,7 @@ func (s served) everything(t *testing.T) string {
 	t.Helper()
 	var all []string
 	for _, table := range []string{
-		"jobs", "attempts", "states", "state_locks", "log_chunks", "runner_logs", "registrations",
+		"jobs", "attempts", "states", "state_locks", "log_chunks", "shells", "shell_chunks", "runner_logs", "registrations",
 	} {
 		all = append(all, s.Text(t, "select coalesce(string_agg(x::text, '\n' order by x::text), '') from "+table+" x"))
 	}

@@ -43,6 +43,12 @@ type ServerInterface interface {
 	// PostResult Report how the attempt ended (runner key or attempt token). Idempotent.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/result)
 	PostResult(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
+	// ReceiveShellInput Wait for what a person sends to an interactive shell (attempt token of one). The response is empty if nothing came.
+	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/shell)
+	ReceiveShellInput(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt, params ReceiveShellInputParams)
+	// SendShellOutput Send output of an interactive shell (attempt token of one). Output that has arrived already has no effect. 409 shell_over once the shell has sent as much as it may.
+	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/shell)
+	SendShellOutput(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
 	// GetSpec Get the spec of the job (attempt token).
 	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/spec)
 	GetSpec(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
@@ -274,6 +280,92 @@ func (siw *ServerInterfaceWrapper) PostResult(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.PostResult(w, r, job, attempt)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ReceiveShellInput operation middleware
+func (siw *ServerInterfaceWrapper) ReceiveShellInput(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "job" -------------
+	var job InJob
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", r.PathValue("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "job", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "attempt" -------------
+	var attempt InAttempt
+
+	err = runtime.BindStyledParameterWithOptions("simple", "attempt", r.PathValue("attempt"), &attempt, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "attempt", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReceiveShellInputParams
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReceiveShellInput(w, r, job, attempt, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SendShellOutput operation middleware
+func (siw *ServerInterfaceWrapper) SendShellOutput(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "job" -------------
+	var job InJob
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", r.PathValue("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "job", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "attempt" -------------
+	var attempt InAttempt
+
+	err = runtime.BindStyledParameterWithOptions("simple", "attempt", r.PathValue("attempt"), &attempt, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "attempt", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SendShellOutput(w, r, job, attempt)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -691,6 +783,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/accept", wrapper.Accept)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/spec", wrapper.GetSpec)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/module-credential", wrapper.GetModuleCredential)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/shell", wrapper.ReceiveShellInput)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/shell", wrapper.SendShellOutput)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/logs", wrapper.AppendLogs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/result", wrapper.PostResult)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/state", wrapper.GetState)
@@ -999,6 +1093,82 @@ type PostResultdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PostResultdefaultApplicationProblemPlusJSONResponse) VisitPostResultResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReceiveShellInputRequestObject struct {
+	Job     InJob     `json:"job"`
+	Attempt InAttempt `json:"attempt"`
+	Params  ReceiveShellInputParams
+}
+
+type ReceiveShellInputResponseObject interface {
+	VisitReceiveShellInputResponse(w http.ResponseWriter) error
+}
+
+type ReceiveShellInput200JSONResponse ShellInputs
+
+func (response ReceiveShellInput200JSONResponse) VisitReceiveShellInputResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReceiveShellInputdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReceiveShellInputdefaultApplicationProblemPlusJSONResponse) VisitReceiveShellInputResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SendShellOutputRequestObject struct {
+	Job     InJob     `json:"job"`
+	Attempt InAttempt `json:"attempt"`
+	Body    *SendShellOutputJSONRequestBody
+}
+
+type SendShellOutputResponseObject interface {
+	VisitSendShellOutputResponse(w http.ResponseWriter) error
+}
+
+type SendShellOutput204Response struct {
+}
+
+func (response SendShellOutput204Response) VisitSendShellOutputResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type SendShellOutputdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SendShellOutputdefaultApplicationProblemPlusJSONResponse) VisitSendShellOutputResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -1470,6 +1640,12 @@ type StrictServerInterface interface {
 	// PostResult Report how the attempt ended (runner key or attempt token). Idempotent.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/result)
 	PostResult(ctx context.Context, request PostResultRequestObject) (PostResultResponseObject, error)
+	// ReceiveShellInput Wait for what a person sends to an interactive shell (attempt token of one). The response is empty if nothing came.
+	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/shell)
+	ReceiveShellInput(ctx context.Context, request ReceiveShellInputRequestObject) (ReceiveShellInputResponseObject, error)
+	// SendShellOutput Send output of an interactive shell (attempt token of one). Output that has arrived already has no effect. 409 shell_over once the shell has sent as much as it may.
+	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/shell)
+	SendShellOutput(ctx context.Context, request SendShellOutputRequestObject) (SendShellOutputResponseObject, error)
 	// GetSpec Get the spec of the job (attempt token).
 	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/spec)
 	GetSpec(ctx context.Context, request GetSpecRequestObject) (GetSpecResponseObject, error)
@@ -1790,6 +1966,68 @@ func (sh *strictHandler) PostResult(w http.ResponseWriter, r *http.Request, job 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PostResultResponseObject); ok {
 		if err := validResponse.VisitPostResultResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReceiveShellInput operation middleware
+func (sh *strictHandler) ReceiveShellInput(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt, params ReceiveShellInputParams) {
+	var request ReceiveShellInputRequestObject
+
+	request.Job = job
+	request.Attempt = attempt
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ReceiveShellInput(ctx, request.(ReceiveShellInputRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReceiveShellInput")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ReceiveShellInputResponseObject); ok {
+		if err := validResponse.VisitReceiveShellInputResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SendShellOutput operation middleware
+func (sh *strictHandler) SendShellOutput(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt) {
+	var request SendShellOutputRequestObject
+
+	request.Job = job
+	request.Attempt = attempt
+
+	var body SendShellOutputJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SendShellOutput(ctx, request.(SendShellOutputRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SendShellOutput")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SendShellOutputResponseObject); ok {
+		if err := validResponse.VisitSendShellOutputResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -950,7 +950,7 @@ create table jobs (
     org_id     text not null,
     id         text not null,
     runner_id  text not null,
-    kind       text not null check (kind in ('build', 'sync', 'plan', 'apply', 'action', 'health', 'secrets', 'logs', 'debug_command')),
+    kind       text not null check (kind in ('build', 'sync', 'plan', 'apply', 'action', 'health', 'secrets', 'logs', 'debug_command', 'shell')),
     status     text not null check (status in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'lost')),
     owner_kind text not null check (owner_kind in ('build', 'refresh', 'step', 'health', 'secrets', 'inspection')),
     owner_id   text not null,
@@ -1020,6 +1020,39 @@ create table log_chunks (
 alter table log_chunks alter lines set storage external;
 -- The expired ones.
 create index log_chunks_age on log_chunks (org_id, at);
+
+-- Interactive shells, and what passed through them.
+create table shells (
+    org_id       text not null,
+    job_id       text not null,
+    -- The token that started it: only its holder may type.
+    token_id     text not null,
+    -- How many chunks there are, and how many messages and bytes arrived in each direction.
+    chunks       bigint not null default 0,
+    inputs       bigint not null default 0,
+    outputs      bigint not null default 0,
+    input_bytes  bigint not null default 0,
+    output_bytes bigint not null default 0,
+    -- When the person's program last showed that it is there, and whether it has left.
+    attended_at  timestamptz not null default now(),
+    abandoned    boolean not null default false,
+    primary key (org_id, job_id),
+    foreign key (org_id, job_id) references jobs on delete cascade
+);
+
+create table shell_chunks (
+    org_id  text not null,
+    job_id  text not null,
+    seq     bigint not null, -- order in the transcript
+    input   boolean not null,
+    number  bigint not null, -- of its message, in its direction
+    data    bytea not null,
+    columns int not null,
+    rows    int not null,
+    at      timestamptz not null,
+    primary key (org_id, job_id, seq),
+    foreign key (org_id, job_id) references shells on delete cascade
+);
 
 -- The newest part of a runner's own log.
 create table runner_logs (

@@ -12,12 +12,12 @@ on conflict (org_id, kind, id) do nothing;
 select id from orgs order by name;
 
 -- RetainLogs deletes old log chunks. Those that arrived after the end of their job have their own time. The
--- transcript of a debug command stays as long as the audit log.
+-- transcripts of debug commands and shells stay as long as the audit log.
 -- name: RetainLogs :execrows
 delete from log_chunks c using (
     select c.org_id, c.job_id, c.attempt, c.seq
     from jobs j join log_chunks c on c.org_id = j.org_id and c.job_id = j.id
-    where j.org_id = @org_id and j.kind <> 'debug_command' and j.ended_at < now() - make_interval(secs => @age_seconds::float8) and c.at < now() - make_interval(secs => @age_seconds::float8) limit @most) gone
+    where j.org_id = @org_id and j.kind not in ('debug_command', 'shell') and j.ended_at < now() - make_interval(secs => @age_seconds::float8) and c.at < now() - make_interval(secs => @age_seconds::float8) limit @most) gone
 where c.org_id = gone.org_id and c.job_id = gone.job_id and c.attempt = gone.attempt and c.seq = gone.seq;
 
 -- name: RetainRunnerLogs :execrows
@@ -49,7 +49,7 @@ delete from workflows d where d.org_id = @org_id and d.id in (
 with gone as (
     delete from jobs d where d.org_id = @org_id and d.id in (
         select j.id from jobs j
-        where j.org_id = @org_id and j.kind <> 'debug_command' and j.ended_at < now() - make_interval(secs => @age_seconds::float8)
+        where j.org_id = @org_id and j.kind not in ('debug_command', 'shell') and j.ended_at < now() - make_interval(secs => @age_seconds::float8)
           and (j.owner_kind = 'build' or not exists (select 1 from steps s where s.org_id = j.org_id and s.id = j.owner_id))
           and not exists (select 1 from plans p where p.org_id = j.org_id and p.id = j.plan_id)
           and not exists (select 1 from builds b where b.org_id = j.org_id and b.id = j.owner_id and b.status in ('queued', 'running'))
