@@ -120,10 +120,12 @@ func (l *launch) checkParameters() error {
 		case p.AllowedValues != nil && !slices.Contains(p.AllowedValues, value):
 			errs = append(errs, fmt.Errorf("Parameter '%s' must be one of AllowedValues", name)) //nolint:staticcheck // AWS says it so
 		case p.AllowedPattern != "" && !regexp.MustCompile(`^(?:`+p.AllowedPattern+`)$`).MatchString(value):
-			errs = append(errs, fmt.Errorf("Parameter %s failed to satisfy constraint: Member must satisfy regular "+
-				"expression pattern: %s", name, p.AllowedPattern))
+			errs = append(errs, fmt.Errorf( //nolint:staticcheck // AWS says it so
+				"Parameter %s failed to satisfy constraint: Member must satisfy regular expression pattern: %s",
+				name, p.AllowedPattern))
 		case len(value) < p.MinLength:
-			errs = append(errs, fmt.Errorf("Parameter '%s' must contain at least %d characters", name, p.MinLength))
+			errs = append(errs, fmt.Errorf( //nolint:staticcheck // AWS says it so
+				"Parameter '%s' must contain at least %d characters", name, p.MinLength))
 		case p.Type == "CommaDelimitedList":
 			list := []any{}
 			for item := range strings.SplitSeq(value, ",") {
@@ -146,7 +148,7 @@ func (l *launch) checkRules() error {
 		}
 		for _, a := range rule.Assertions {
 			if l.value(a.Assert) != true {
-				return fmt.Errorf("Template error: Rule %s: %s", name, a.AssertDescription)
+				return fmt.Errorf("Template error: Rule %s: %s", name, a.AssertDescription) //nolint:staticcheck // AWS says it so
 			}
 		}
 	}

@@ -280,7 +280,8 @@ func TestBrokenAnswersOfAzure(t *testing.T) {
 		"the exchange is no JSON":       {answer(200, granted), answer(200, "OK"), []string{registry, "without JSON"}},
 		"the exchange is too long": {answer(200, granted), answer(200, `{"refresh_token": "`+strings.Repeat("x", maxAnswer)+`"}`),
 			[]string{registry, "without JSON"}},
-		"the exchange redirects": {answer(200, granted), http.RedirectHandler("https://elsewhere.test/", 307),
+		"the exchange redirects": {answer(200, granted),
+			http.RedirectHandler("https://elsewhere.test/", http.StatusTemporaryRedirect),
 			[]string{registry, "307"}},
 	} {
 		t.Run(name, func(t *testing.T) {

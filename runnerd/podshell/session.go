@@ -131,7 +131,9 @@ func (s *session) receive(ctx context.Context) {
 				s.stop(err)
 				return
 			}
-			s.input.write(message.Data)
+			if s.input.write(message.Data) != nil { // the program has ended
+				return
+			}
 		}
 		switch {
 		case got.Left:

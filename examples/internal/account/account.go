@@ -199,8 +199,8 @@ func runnerCommand(ctx context.Context, runnerd, dir string, s runnerSettings, e
 	args := append([]string{"run", "--url", s.URL, "--dir", filepath.Join(dir, "runner"), "--cloud", s.Cloud},
 		strings.Fields(s.Arguments)...)
 	command := exec.CommandContext(ctx, runnerd, args...) //nolint:gosec // of the tests
-	basis := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "USER=nobody", "NUON_CLAIM=" + s.Claim}
-	command.Env = append(basis, slices.Concat(environ...)...)
+	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "USER=nobody", "NUON_CLAIM=" + s.Claim},
+		slices.Concat(environ...)...)
 	return command
 }
 
