@@ -65,7 +65,7 @@ func TestShells(t *testing.T) {
 
 	s := opens("web", "--", "/program", "echo")
 	s.Sees("Ctrl-] leaves and ends the shell")
-	job := regexp.MustCompile(`nuon logs shell (\w+)`).FindStringSubmatch(s.Seen())
+	job := regexp.MustCompile(`nuon logs shell (\w+)`).FindStringSubmatch(s.Raw())
 	s.Keys("hello\r")
 	s.Sees("read hello")
 	s.Keys(leave)
@@ -105,7 +105,7 @@ func TestShells(t *testing.T) {
 	s.Sees("Ctrl-] leaves and ends the shell")
 	s.Keys("a\r")
 	s.Sees("read a")
-	job = regexp.MustCompile(`nuon logs shell (\w+)`).FindStringSubmatch(s.Seen())
+	job = regexp.MustCompile(`nuon logs shell (\w+)`).FindStringSubmatch(s.Raw())
 	f.Nuon("logs", "shell", job[1], "--end")
 	s.Leaves(exitcode.Failed)
 	s.Sees("the shell was ended: it was cancelled")
