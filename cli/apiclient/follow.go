@@ -37,13 +37,19 @@ type OutageTolerance struct{ seen time.Time }
 func (p *OutageTolerance) Seen() { p.seen = time.Now() }
 
 // Bears reports whether err only means that the control plane is unreachable,
-// and not for longer than awayLimit.
+// and not for longer than outageLimit.
 func (p *OutageTolerance) Bears(err error) bool {
 	return isUnreachable(err) && time.Since(p.seen) <= outageLimit
 }
 
+// AsStream is the request editor that requests an event stream as the response.
+func AsStream(_ context.Context, r *http.Request) error {
+	r.Header.Set("Accept", "text/event-stream")
+	return nil
+}
+
 // Follow reads a stream of server-sent events and calls each until it returns stop. It reopens
-// a broken stream after the last event that it read, and retries for up to awayLimit while the
+// a broken stream after the last event that it read, and retries for up to outageLimit while the
 // control plane is unreachable. If the first attempt fails, Follow returns its error at once.
 func Follow(ctx context.Context, open func(lastID string) (*http.Response, error),
 	each func(Event) (stop bool, err error)) error {

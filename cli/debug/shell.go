@@ -19,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
 const (
@@ -36,7 +37,7 @@ const (
 func (o *options) shell(ctx context.Context, install, component string, command []string) error {
 	in, isFile := o.env.Console.In.(*os.File)
 	out, isOut := o.env.Console.Out.(*os.File)
-	if !isFile || !isOut || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
+	if !isFile || !isOut || !o.env.Console.InIsTerminal || !o.env.Console.OutIsTerminal {
 		return exitcode.Usagef("-it needs a terminal; without it, nuon debug INSTALL -- COMMAND runs a command that the " +
 			"runner's owner allows")
 	}
@@ -98,11 +99,7 @@ func (c *connection) run(ctx context.Context) error {
 	}()
 	screen := &screen{to: c.out}
 	err := apiclient.Follow(ctx, func(last string) (*http.Response, error) {
-		return c.client.GetShell(ctx, c.job, &api.GetShellParams{LastEventID: last},
-			func(_ context.Context, r *http.Request) error {
-				r.Header.Set("Accept", "text/event-stream")
-				return nil
-			})
+		return c.client.GetShell(ctx, c.job, &api.GetShellParams{LastEventID: last}, apiclient.AsStream)
 	}, func(e apiclient.Event) (bool, error) {
 		if e.Name != "output" {
 			c.over = c.over || e.Name == "end"
@@ -202,10 +199,8 @@ func (c *connection) post(ctx context.Context, message api.NewShellInput) error 
 		if err == nil || ctx.Err() != nil || !outage.Bears(err) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Pause(ctx, time.Second) {
 			return context.Cause(ctx)
-		case <-time.After(time.Second):
 		}
 	}
 }

@@ -18,7 +18,7 @@ type source struct {
 }
 
 // ask requests the log after the event id last: the lines so far, or the event stream
-// if the request editor stream is passed.
+// if the request editor apiclient.AsStream is passed.
 func (s source) ask(ctx context.Context, client *apiclient.Client, last string,
 	more ...api.RequestEditorFn) (*http.Response, error) {
 	if s.runner != "" {
@@ -56,12 +56,6 @@ func storedLines(ctx context.Context, client *apiclient.Client,
 	return lines, ends, nil
 }
 
-// stream requests an event stream as the response.
-func stream(_ context.Context, r *http.Request) error {
-	r.Header.Set("Accept", "text/event-stream")
-	return nil
-}
-
 // follow prints the lines of a source after an event id, until the log has ended or ctx ends.
 func (s source) follow(ctx context.Context, client *apiclient.Client, from string, p *printer) error {
 	return s.followChunks(ctx, client, from, func(chunk api.LogChunk) error {
@@ -76,7 +70,7 @@ func (s source) followChunks(ctx context.Context, client *apiclient.Client, from
 		if last == "" {
 			last = from
 		}
-		return s.ask(ctx, client, last, stream)
+		return s.ask(ctx, client, last, apiclient.AsStream)
 	}, func(e apiclient.Event) (bool, error) {
 		if e.Name != "log" {
 			return e.Name == "end", nil
