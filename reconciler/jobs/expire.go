@@ -47,11 +47,11 @@ func decideExpiry(h Attempt, losses int) expiry {
 		return expiryLater
 	case status == AttemptOffered:
 		return expiryWithdraw
-	case !repeatable(h.Job.Kind) && !isInspection(h.Job.Kind):
+	case !repeatable(h.Job.Kind) && !api.IsInspection(h.Job.Kind):
 		return expiryWait
 	case h.Job.Cancel:
 		return expiryAbandon
-	case isInspection(h.Job.Kind):
+	case api.IsInspection(h.Job.Kind):
 		return expiryEnd
 	case losses+1 >= maxLosses:
 		return expiryGiveUp
@@ -62,11 +62,6 @@ func decideExpiry(h Attempt, losses int) expiry {
 // repeatable reports whether running a job of the kind twice has the same effect as once.
 func repeatable(kind string) bool {
 	return slices.Contains([]string{"build", "sync", "plan", "health", "secrets"}, kind)
-}
-
-// isInspection reports whether a job of the kind is a request of a person to look into what runs.
-func isInspection(kind string) bool {
-	return slices.Contains([]string{"logs", "debug_command", "shell"}, kind)
 }
 
 // Expire handles one attempt whose time may have run out, or a job that was cancelled before it

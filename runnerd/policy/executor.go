@@ -64,8 +64,7 @@ var objectName = lazyregexp.New(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 
 // accountKinds are the kinds of job that service_accounts may name.
 func accountKinds() []string {
-	return append(slices.Clone(jobKinds), string(api.JobSpecKindLogs), string(api.JobSpecKindDebugCommand),
-		string(api.JobSpecKindShell))
+	return slices.Concat(jobKinds, api.Inspections())
 }
 
 // check returns an error for a section that cannot be used.

@@ -99,7 +99,7 @@ func (a *attempt) name() string { return a.id }
 func (a *attempt) isInspection() bool {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	return isInspection(a.record.Kind)
+	return api.IsInspection(a.record.Kind)
 }
 
 func (a *attempt) isAccepted() bool {

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -411,11 +410,6 @@ func (r *runner) listAttempts() []*attempt {
 // maxInspections is the number of requests to look into what runs that take no slot of other jobs: a person follows
 // a log while a deploy waits for its pods.
 const maxInspections = 4
-
-// isInspection reports whether a job of a kind is a request of a person to look into what runs.
-func isInspection(kind string) bool {
-	return slices.Contains([]string{"logs", "debug_command", "shell"}, kind)
-}
 
 // freeSlots returns how many more jobs may run. Attempts that have ended but are not
 // delivered yet do not count, and neither do maxInspections requests.
