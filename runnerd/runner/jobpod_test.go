@@ -566,9 +566,11 @@ func TestPermissionsOfTheDocs(t *testing.T) {
 	s.until("it runs", func() bool { return len(second.lines) > 0 })
 	s.with(func() { second.cancel = true })
 	s.until("the result is there", second.ended)
-	if first.result.Status != "succeeded" || second.result.Status != "cancelled" ||
-		strings.Contains(s.said(), "forbidden") {
-		t.Errorf("got %+v, %+v, and the runner says %s", first.result, second.result, s.said())
-	}
+	s.with(func() {
+		if first.result.Status != "succeeded" || second.result.Status != "cancelled" ||
+			strings.Contains(s.said(), "forbidden") {
+			t.Errorf("got %+v, %+v, and the runner says %s", first.result, second.result, s.said())
+		}
+	})
 	testtime.Until(t, "the pod that was deleted is gone", func() bool { return len(p.pods(t)) < 2 })
 }

@@ -371,7 +371,7 @@ func (s *server) ownLog(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// said returns the runner's own log, in order.
+// said returns the runner's own log, in order. The caller has the lock: until and with call their functions with it.
 func (s *server) said() string {
 	var seqs []int64
 	for seq := range s.own {
