@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -65,10 +66,8 @@ func Ask(ctx context.Context, c *console.Console, pages []Page) (Answers, error)
 	values := entries{text: map[string]*string{}, chosen: map[string]*[]string{}}
 	groups := make([]*huh.Group, 0, len(pages))
 	size := sizeOf(c)
-	for _, p := range pages {
-		if len(p.Fields) > 0 {
-			groups = append(groups, size.group(p, values))
-		}
+	for _, p := range size.fit(pages) {
+		groups = append(groups, size.group(p, values))
 	}
 	if len(groups) == 0 {
 		return Answers{}, nil
@@ -132,10 +131,26 @@ func (f Field) wrong(value string) string {
 // size is the size of the terminal.
 type size struct{ rows int }
 
-// minRowsForHelp is the minimum number of rows for descriptions and key help.
+// minRowsForHelp is the minimum number of rows for descriptions, key help and several fields on a page.
 const minRowsForHelp = 12
 
 func (s size) roomy() bool { return s.rows >= minRowsForHelp }
+
+// fit returns the pages that have fields, or a page for each field where the terminal has few rows.
+func (s size) fit(pages []Page) []Page {
+	var all []Page
+	for _, p := range pages {
+		switch {
+		case s.roomy() && len(p.Fields) > 0:
+			all = append(all, p)
+		case !s.roomy():
+			for f := range slices.Chunk(p.Fields, 1) {
+				all = append(all, Page{Fields: f})
+			}
+		}
+	}
+	return all
+}
 
 // sizeOf returns the size of the terminal on Err, or 24 rows if it is unknown.
 func sizeOf(c *console.Console) size {

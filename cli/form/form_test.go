@@ -161,7 +161,8 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestFormOnASmallTerminal checks that every field can be read and filled in on 20 by 5.
+// TestFormOnASmallTerminal checks that every field can be read and filled in on 20 by 5, also the last of three on a
+// page, and that the arrow goes back to the one before.
 func TestFormOnASmallTerminal(t *testing.T) {
 	p := sit(t, 20, 5, pages)
 	p.sees("┃ Replicas")
@@ -174,6 +175,22 @@ func TestFormOnASmallTerminal(t *testing.T) {
 	p.types("acme\r")
 	got, err := p.ends()
 	if d := cmp.Diff(map[string]string{"name": "acme"}, got.Plain); d != "" || err != nil || len(got.Secret) != 1 {
+		t.Error(d, err)
+	}
+
+	p = sit(t, 20, 5, []Page{{Title: "Ports", Fields: []Field{{Name: "first"}, {Name: "second"}, {Name: "third"}}}})
+	p.sees("┃ first")
+	p.types("1\r")
+	p.sees("┃ second")
+	p.types("2\r")
+	p.sees("┃ third")
+	p.types("\x1b[A") // up
+	p.sees("┃ second")
+	p.types("2\r")
+	p.sees("┃ third")
+	p.types("3\r")
+	got, err = p.ends()
+	if d := cmp.Diff(map[string]string{"first": "1", "second": "22", "third": "3"}, got.Plain); d != "" || err != nil {
 		t.Error(d, err)
 	}
 }
