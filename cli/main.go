@@ -38,7 +38,7 @@ func run(ctx context.Context) error {
 		return nil
 	}
 	if text := err.Error(); text != "" {
-		e.Console.Messagef("%s%s", errorPrefix(err), console.Text(text))
+		e.Console.Messagef("%s%s", errorPrefix(err), text)
 	}
 	var coded *exitcode.Error
 	if !errors.As(err, &coded) && isUsageError(err) {

@@ -135,9 +135,9 @@ func Text(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Messagef prints a message on Err.
+// Messagef prints a message on Err. The text may be untrusted: it goes through [Text].
 func (c *Console) Messagef(format string, a ...any) {
-	fmt.Fprintf(c.Err, format+"\n", a...)
+	fmt.Fprintln(c.Err, Text(fmt.Sprintf(format, a...)))
 }
 
 // Short shortens a digest or commit for display, to 12 characters without "sha256:".

@@ -175,11 +175,12 @@ func TestResultOfPeople(t *testing.T) {
 	}
 }
 
-// TestSayGoesToErr checks that messages do not go to Out, so that a pipe contains only results.
-func TestSayGoesToErr(t *testing.T) {
+// TestMessagef checks that messages do not go to Out, so that a pipe contains only results, and that text of others in
+// them cannot control the terminal.
+func TestMessagef(t *testing.T) {
 	var out, err strings.Builder
-	(&Console{Out: &out, Err: &err}).Messagef("%d left", 3)
-	if out.String() != "" || err.String() != "3 left\n" {
+	(&Console{Out: &out, Err: &err}).Messagef("%d left\n  of %s", 3, "a\x1b]0;b\x07\rc")
+	if out.String() != "" || err.String() != "3 left\n  of a ]0;b  c\n" {
 		t.Errorf("out %q, err %q", out.String(), err.String())
 	}
 }

@@ -137,9 +137,8 @@ func confirmKey(ctx context.Context, c *console.Console, of pins.Install, pin pi
 			"--key-fingerprint with the one that `runnerd status` prints on the runner's machine", of,
 			cmp.Or(pin.Fingerprint, "none"), shown)
 	}
-	c.Messagef("%s", console.Text(fmt.Sprintf("key of %s\n  pinned   %s\n  current  %s\nCompare the current key with "+
-		"`runnerd status` on the runner's machine.",
-		of, cmp.Or(pin.Fingerprint, "none"), shown)))
+	c.Messagef("key of %s\n  pinned   %s\n  current  %s\nCompare the current key with "+
+		"`runnerd status` on the runner's machine.", of, cmp.Or(pin.Fingerprint, "none"), shown)
 	answer, err := c.Ask(ctx, "Type yes if they match: ")
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ func Read(ctx context.Context, c *console.Console, client *apiclient.Client, o O
 		case ctx.Err() != nil:
 			return exitcode.Interrupted
 		case err != nil:
-			c.Messagef("error: %s", console.Text(err.Error()))
+			c.Messagef("error: %v", err)
 		}
 		fmt.Fprint(c.Err, "> ")
 		more := typed.Scan()
