@@ -9,6 +9,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/image"
 )
 
 // TestAddresses: images are found in pods, in lists, in volumes and in custom resources, and not in the data of a
@@ -38,7 +39,7 @@ spec: {image: quay.io/prometheus:3, other: {image: ""}}
 	}
 	var got []string
 	for _, object := range objects {
-		got = append(got, nameOf(object)+" "+strings.Join(addresses(object), " "))
+		got = append(got, nameOf(object)+" "+strings.Join(image.InObject(object), " "))
 	}
 	want := []string{"Pod/a main:1 init:1 volume:1", "ConfigMap/b ", "Prometheus/c quay.io/prometheus:3"}
 	if diff := cmp.Diff(want, got); diff != "" {

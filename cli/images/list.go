@@ -113,7 +113,7 @@ func (a *app) imagesOf(ctx context.Context, c *appconfig.Component) ([]Image, er
 			return all, err
 		}
 		for _, object := range objects {
-			for _, address := range addresses(object) {
+			for _, address := range image.InObject(object) {
 				found := a.classify(address, marks)
 				found.Component, found.Object = c.Name, nameOf(object)
 				if !slices.Contains(all, found) {
@@ -292,37 +292,4 @@ func nameOf(object map[string]any) string {
 	kind, _ := object["kind"].(string)
 	name, _ := metadata["name"].(string)
 	return kind + "/" + name
-}
-
-// addresses returns the addresses of images in an object: every text with the key image, as containers
-// and custom resources have it, and that of volumes of images.
-func addresses(value any) []string {
-	var found []string
-	switch v := value.(type) {
-	case map[string]any:
-		if v["kind"] == "ConfigMap" || v["kind"] == "Secret" {
-			return nil
-		}
-		for _, key := range slices.Sorted(keysOf(v)) {
-			text, isText := v[key].(string)
-			volume, isVolume := v[key].(map[string]any)
-			switch {
-			case key == "image" && isText:
-				if text != "" {
-					found = append(found, text)
-				}
-			case key == "image" && isVolume:
-				if reference, is := volume["reference"].(string); is {
-					found = append(found, reference)
-				}
-			default:
-				found = append(found, addresses(v[key])...)
-			}
-		}
-	case []any:
-		for _, item := range v {
-			found = append(found, addresses(item)...)
-		}
-	}
-	return found
 }

@@ -902,6 +902,7 @@ func (e PlanStatus) Valid() bool {
 
 // Defines values for PolicySpecEngine.
 const (
+	BuiltIn PolicySpecEngine = "built-in"
 	Kyverno PolicySpecEngine = "kyverno"
 	Opa     PolicySpecEngine = "opa"
 )
@@ -909,6 +910,8 @@ const (
 // Valid indicates whether the value is a known member of the PolicySpecEngine enum.
 func (e PolicySpecEngine) Valid() bool {
 	switch e {
+	case BuiltIn:
+		return true
 	case Kyverno:
 		return true
 	case Opa:
@@ -3687,15 +3690,15 @@ type PlanSpec struct {
 
 // PolicySpec A policy of the app that a runner evaluates on a plan.
 type PolicySpec struct {
-	// Contents for opa: Rego in package nuon
+	// Contents for opa: Rego in package nuon; empty for built-in
 	Contents string `json:"contents"`
 
-	// Engine kyverno policies are not evaluated on plans
+	// Engine kyverno policies are not evaluated on plans; built-in is a policy of nuon with that name
 	Engine PolicySpecEngine `json:"engine"`
 	Name   string           `json:"name"`
 }
 
-// PolicySpecEngine kyverno policies are not evaluated on plans
+// PolicySpecEngine kyverno policies are not evaluated on plans; built-in is a policy of nuon with that name
 type PolicySpecEngine string
 
 // PreviewedComponent defines model for PreviewedComponent.

@@ -21,6 +21,11 @@ func (a *App) PlanPolicies(c *Component) []Policy {
 	return out
 }
 
+// MirrorsImages reports whether plans of a component must have only images of the install's registry.
+func (a *App) MirrorsImages(c *Component) bool {
+	return a.Metadata.RequireMirroredImages && (c.Helm != nil || c.Manifest != nil)
+}
+
 // appliesTo reports whether plans of the component must pass the policy. A policy without a list of
 // components has a type from the time before policies named them, and applies to all.
 func appliesTo(p *Policy, c *Component) bool {

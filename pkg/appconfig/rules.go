@@ -181,7 +181,7 @@ var rules = []Rule{
 	{Name: ruleManifest, Summary: "Each document of a manifest has an apiVersion and a kind."},
 	{Name: ruleImageOutside,
 		Summary: "The images of a manifest come from the customer's registry. Others are errors only with " +
-			"require_mirrored_images in metadata.toml."},
+			"require_mirrored_images in metadata.toml, which also denies plans with such images."},
 	// Policies.
 	{Name: rulePolicyEngine,
 		Summary: "The language of a policy matches its engine, and the engine can check its type."},

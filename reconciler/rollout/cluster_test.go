@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,6 +103,31 @@ func TestSpecsOfChartsAndManifests(t *testing.T) {
 	}
 	if !cmp.Equal(p.dependsOn, []string{"sandbox", "network"}) {
 		t.Errorf("it comes after %v, and its cluster is made by network", p.dependsOn)
+	}
+}
+
+// TestMirroredImagesReachPlans passes the built-in policy to the plans of charts and manifests of an app that requires
+// mirrored images, and to no others. The key makes them behind.
+func TestMirroredImagesReachPlans(t *testing.T) {
+	s := inCluster()
+	s.landAll()
+	s.config.Metadata.RequireMirroredImages = true
+	for name, p := range s.components {
+		p.declaration = declarationOf(s.config, name)
+		target, err := s.deployTarget(p, digestInputs{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, state := []api.PolicySpec(nil), "current"
+		if name == "web" || name == "metrics" {
+			want, state = []api.PolicySpec{{Name: "require_mirrored_images", Engine: "built-in"}}, "behind"
+		}
+		if d := cmp.Diff(want, target.Deploy.Policies); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if got := s.stands()[name]; !strings.HasPrefix(got, state) {
+			t.Errorf("%s is %s", name, got)
+		}
 	}
 }
 

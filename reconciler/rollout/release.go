@@ -90,6 +90,9 @@ func declarationOf(config *appconfig.App, name string) declaration {
 // policiesOf returns the policies that plans of a component must pass.
 func policiesOf(config *appconfig.App, c *appconfig.Component) []api.PolicySpec {
 	var out []api.PolicySpec
+	if config.MirrorsImages(c) {
+		out = append(out, api.PolicySpec{Name: api.MirroredImagesPolicy, Engine: api.BuiltIn})
+	}
 	for _, p := range config.PlanPolicies(c) {
 		out = append(out, api.PolicySpec{Name: p.Name, Engine: api.PolicySpecEngine(p.Engine), Contents: p.Contents})
 	}

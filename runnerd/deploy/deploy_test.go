@@ -1,9 +1,12 @@
 package deploy
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
@@ -60,5 +63,25 @@ func TestAPlanCopiesItsArtifact(t *testing.T) {
 	r.deploy.Artifact.Digest = "sha256:another"
 	if _, err := r.plan(); err == nil || !strings.Contains(err.Error(), "is to copy "+from.Digest) {
 		t.Errorf("a plan of another artifact than it copies: %v", err)
+	}
+}
+
+// TestPlansRequireMirroredImages checks that the built-in policy compares images with the registry of the runner, and
+// that its denial is in the report of the plan.
+func TestPlansRequireMirroredImages(t *testing.T) {
+	r := newRig(t, "helm_chart")
+	r.deploy.Policies = []api.PolicySpec{{Name: api.MirroredImagesPolicy, Engine: api.BuiltIn}}
+	for image, want := range map[string]diff.PolicyStatus{
+		r.registry.Reference.Child("inl_1/web").String() + ":1": diff.PolicyPass, "redis:7": diff.PolicyDeny,
+	} {
+		r.objects = []map[string]any{{"kind": "Pod", "metadata": map[string]any{"name": "a"},
+			"spec": map[string]any{"image": image}}}
+		var report diff.Report
+		if err := json.Unmarshal(r.mustPlan().Report, &report); err != nil {
+			t.Fatal(err)
+		}
+		if len(report.Policies) != 1 || report.Policies[0].Result != want {
+			t.Errorf("%s: %+v", image, report.Policies)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -104,6 +105,9 @@ func evaluatePolicies(ctx context.Context, op *Operation, planned Plan) {
 	}
 	in := planned.Reviewed
 	in.Redact = op.Env.Redact.String
+	if op.Env.Install != nil {
+		in.Registry = strings.TrimSuffix(op.Env.Install.Reference.String(), "/")
+	}
 	results := planpolicy.Evaluate(ctx, op.Deploy.Policies, in)
 	planned.Report.SetPolicies(results)
 	for _, r := range results {

@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/planpolicy"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
@@ -30,6 +31,7 @@ type world struct {
 	health  api.Health
 	files   []artifact.File
 	environ map[string]string
+	objects []map[string]any // what policies read
 	// calls lists the methods that were called, in order.
 	calls []string
 	// stored is the Stored of the last apply.
@@ -53,7 +55,8 @@ func (f *fake) called(name string) { f.calls = append(f.calls, name) }
 func (f *fake) Plan(ctx context.Context) (Plan, error) {
 	f.called("plan")
 	report, err := f.Report(ctx)
-	return Plan{Report: report, Observed: f.observed, Files: f.files, Environ: f.environ}, err
+	return Plan{Report: report, Observed: f.observed, Files: f.files, Environ: f.environ,
+		Reviewed: planpolicy.Input{Objects: f.objects}}, err
 }
 
 func (f *fake) Report(context.Context) (*diff.Report, error) {

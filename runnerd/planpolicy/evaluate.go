@@ -25,6 +25,8 @@ type Input struct {
 	Plan []byte
 	// Objects are the Kubernetes objects that the plan applies.
 	Objects []map[string]any
+	// Registry is the address of the install's registry, with the path below which its repositories are.
+	Registry string
 	// Redact replaces known secrets in a text.
 	Redact func(string) string
 }
@@ -53,6 +55,8 @@ func Evaluate(ctx context.Context, policies []api.PolicySpec, in Input) []diff.P
 		case i == diff.MaxPolicies-1 && len(policies) > diff.MaxPolicies:
 			messages = notEvaluated(fmt.Sprintf("the component has %d policies; at most %d are evaluated",
 				len(policies), diff.MaxPolicies-1))
+		case p.Engine == api.BuiltIn:
+			messages = builtIn(p, in)
 		case p.Engine != api.Opa:
 			messages = notEvaluated("only Kyverno in the cluster evaluates this policy")
 		default:

@@ -50,18 +50,29 @@ func (p Input) object(object map[string]any) (document, error) {
 		group, v = "", version
 	}
 	metadata, _ := object["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
 	namespace, _ := metadata["namespace"].(string)
 	value, err := p.value(map[string]any{"review": map[string]any{
 		"kind":      map[string]any{"group": group, "version": v, "kind": kind},
-		"name":      name,
+		"name":      nameOf(object),
 		"namespace": namespace,
 		"object":    object,
 	}})
 	if err != nil {
-		return document{}, fmt.Errorf("%s %s: %w", kind, name, err)
+		return document{}, fmt.Errorf("%s: %w", titleOf(object), err)
 	}
-	return document{object: strings.TrimSpace(kind + " " + name), value: value}, nil
+	return document{object: titleOf(object), value: value}, nil
+}
+
+func nameOf(object map[string]any) string {
+	metadata, _ := object["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	return name
+}
+
+// titleOf returns the kind and the name of an object.
+func titleOf(object map[string]any) string {
+	kind, _ := object["kind"].(string)
+	return strings.TrimSpace(kind + " " + nameOf(object))
 }
 
 func (p Input) value(v map[string]any) (ast.Value, error) { return ast.InterfaceToValue(p.redact(v)) }

@@ -16,7 +16,8 @@ type Metadata struct {
 	LabelColors map[string]string `toml:"label_colors" json:"label_colors,omitempty" config:"idle" example:"ring=#2e7d32"`
 	// Labels of every new install.
 	DefaultLabels map[string]string `toml:"default_labels" json:"default_labels,omitempty" config:"idle" example:"ring=0"`
-	// Whether an image in a manifest that no container_image component mirrors is an error, not a warning.
+	// Whether an image that no container_image component mirrors is an error in a manifest, not a warning, and
+	// denies the plans of charts and manifests.
 	RequireMirroredImages bool `toml:"require_mirrored_images" json:"require_mirrored_images,omitempty"`
 	// Data for the catalog of example apps.
 	Onboarding *Onboarding `toml:"onboarding" json:"onboarding,omitempty" config:"idle"`
