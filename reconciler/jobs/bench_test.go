@@ -54,9 +54,9 @@ func BenchmarkClaims(b *testing.B) {
 	b.ReportMetric(ours/bare, "ratio")
 }
 
-// stock removes all earlier jobs and claims and queues the jobs.
+// stock removes all earlier jobs and claims, with what refers to them, and queues the jobs.
 func stock(b *testing.B, w *jobstest.World) {
-	w.Exec(b, "truncate jobs, attempts, due, log_chunks")
+	w.Exec(b, "truncate jobs, attempts, due, log_chunks cascade")
 	w.Exec(b, `insert into jobs (org_id, id, runner_id, kind, status, owner_kind, owner_id, spec, reason, created_at)
 		select $1, 'job_' || n, 'run_' || 1 + n % $2::int, 'plan', 'queued', 'step', 's', '{}', 'r', now() - n * interval '1 ms' from generate_series(1, $3::int) n`,
 		w.Org.ID, claimRunners, claimStock)
@@ -74,6 +74,7 @@ func claimsOfOurs(b *testing.B, w *jobstest.World) float64 {
 			for ctx.Err() == nil {
 				claim := store.ClaimJobsParams{
 					OrgID: w.Org.ID, RunnerID: fmt.Sprint("run_", 1+rand.IntN(claimRunners)), Most: 1, OfferSeconds: 15,
+					Allowed: []string{"plan"},
 				}
 				got := 0
 				err := w.Store.InTx(ctx, w.Org.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -128,9 +129,9 @@ func (p peer) claims(b *testing.B, w *jobstest.World) float64 {
 		b.Fatal("jobs.sql has no query ClaimJobs")
 	}
 	query = strings.NewReplacer("@org_id", ":org::text", "@runner_id", "('run_' || :runner::text)",
-		"@limited::bool", ":limited::bool",
 		"@allowed::text[]", ":allowed::text[]", "@components_limited::bool", ":limited::bool",
-		"@components::text[]", ":allowed::text[]",
+		"@components::text[]", ":none::text[]", "@granted::text[]", ":none::text[]",
+		"@need_grant::text[]", ":none::text[]", "@unusable::text[]", ":none::text[]",
 		"@most", ":most::int", "@offer_seconds::float8", ":offer::float8").Replace(query)
 	if left := regexp.MustCompile(`@\w+`).FindString(query); left != "" {
 		b.Fatalf("this benchmark does not know the parameter %s of the claim", left)
@@ -146,8 +147,8 @@ commit;
 	host := w.Text(b, "select split_part(current_setting('unix_socket_directories'), ',', 1)")
 	command := exec.CommandContext(b.Context(), p.program, "-n", "-M", "prepared", "-c", strconv.Itoa(claimers), "-j",
 		"2", "-T", strconv.Itoa(int(claimTime.Seconds())),
-		"-D", "org="+w.Org.ID, "-D", "limited=false", "-D", "allowed={}", "-D", "most=1", "-D",
-		"offer=15", "-f", script,
+		"-D", "org="+w.Org.ID, "-D", "limited=false", "-D", "allowed={plan}", "-D", "none={}", "-D", "most=1",
+		"-D", "offer=15", "-f", script,
 		"-h", host, "-p", w.Text(b, "select current_setting('port')"), "-U",
 		w.Text(b, "select current_user::text"), database)
 	// The role of the program's own connections, which is subject to row-level security.
