@@ -104,7 +104,7 @@ func (c *checker) checkSteps(action *entry[format.Action]) {
 		at := action.table.Position(path + ".name")
 		c.checkName("step", titleName, step.Name, at)
 		list = append(list, declaredName{step.Name, at})
-		c.checkScript(action.table, path, step.Name, step.Repositories)
+		c.checkScript(action.table, path, step.Name, step.InlineContents, step.Repositories)
 		command, inline := action.table.Find(path+".command"), action.table.Find(path+".inline_contents")
 		switch {
 		case inline == nil && command == nil:

@@ -26,7 +26,7 @@ var codeRepository = map[string]string{
 	"app/components/web.toml": "type = \"helm_chart\"\nname = \"web\"\nchart_name = \"web-chart\"\nnamespace = \"web\"\n" +
 		"[public_repo]\nrepo = \".\"\ndirectory = \"charts/web\"\n[values]\nurl = \"{{.nuon.components.db.outputs.url}}\"\n",
 	"app/actions/backup.toml": "name = \"backup\"\n[[triggers]]\ntype = \"manual\"\n[[steps]]\nname = \"s\"\n" +
-		"inline_contents = \"echo {{.nuon.components.db.outputs.url.host}}\"\n",
+		"inline_contents = \"#!/a {{.nuon.components.db.outputs.url.host}}\"\n",
 	"modules/base/main.tf": "variable \"zone\" {}\noutput \"size\" { value = 1 }\n",
 	"modules/db/main.tf": "variable \"size\" {}\nvariable \"owner\" {}\nvariable \"region\" {}\nvariable \"note\" { " +
 		"default = null }\n" +
@@ -163,7 +163,7 @@ func TestCode(t *testing.T) {
 		"out of it": {map[string]string{"modules/net/main.tf.json": `{"module": {"a": {"source": "../../../b"}}}`},
 			`components/db.toml:6:13: error: modules/net/main.tf.json:1: module "a" calls "../../../b", which leads out of the repository; move that module into it`},
 		"an action's code": {in("app/actions/backup.toml",
-			`inline_contents = "echo {{.nuon.components.db.outputs.url.host}}"`, "command = \"./x\"\n[steps.public_repo]\n"+
+			`inline_contents = "#!/a {{.nuon.components.db.outputs.url.host}}"`, "command = \"./x\"\n[steps.public_repo]\n"+
 				"repo = \".\"\ndirectory = \"script\""),
 			`actions/backup.toml:9:13: error: there is no directory script in the repository (commit it there, or correct the path, which begins at the root of the repository)`},
 		"elsewhere": {in(db, "repo = \".\"\ndirectory = \"modules/db\"",

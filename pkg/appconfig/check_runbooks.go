@@ -95,7 +95,7 @@ func (c *checker) checkActionStep(t *syntax.Table, path string, step *format.Run
 			reportUnknown(c, t.Position(path+".action_name"), "action", step.ActionName, c.names.actions)
 		}
 	} else if script {
-		c.checkScript(t, path, step.Name, step.Repositories)
+		c.checkScript(t, path, step.Name, step.InlineContents, step.Repositories)
 	}
 	c.checkRoleName(t, path+".role", step.Role)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/sourcedir"
 )
 
-// checkScript checks what a step runs: an inline script, or a program of a repository.
-func (c *checker) checkScript(t *syntax.Table, path, name string, from format.Repositories) {
+// checkScript checks what a step runs: an inline script, whose text is script, or a program of a repository.
+func (c *checker) checkScript(t *syntax.Table, path, name, script string, from format.Repositories) {
 	inline, command := t.Find(path+".inline_contents"), t.Find(path+".command")
 	c.checkEnvironment(t, path+".env_vars")
 	c.checkSource(t, path, from)
@@ -20,6 +20,8 @@ func (c *checker) checkScript(t *syntax.Table, path, name string, from format.Re
 	case inline != nil && command != nil:
 		c.errorf(ruleChooseOne, command.At, "keep one of them",
 			"step %s has both inline_contents and command", diagnostic.Quote(name))
+	case inline != nil:
+		c.checkInterpreter(inline.At, name, script)
 	case command != nil:
 		if text, _ := command.Text(); strings.TrimSpace(text) == "" {
 			c.errorf(ruleMissingKey, command.At, "", "the command of step %s is empty", diagnostic.Quote(name))
@@ -27,6 +29,15 @@ func (c *checker) checkScript(t *syntax.Table, path, name string, from format.Re
 		}
 	}
 	c.checkScriptCode(t, path, command, from)
+}
+
+// checkInterpreter warns of a script without the #! line, which fails on the runner. A template may begin with it.
+func (c *checker) checkInterpreter(at syntax.Position, name, text string) {
+	if isReference(text) || strings.HasPrefix(text, "#!") || strings.HasPrefix(text, "{{") {
+		return // a reference whose file is unknown was reported, or is not read
+	}
+	c.warnf(ruleInterpreter, at, "let its first line be like #!/bin/sh",
+		"the script of step %s fails on the runner: it does not say what runs it", diagnostic.Quote(name))
 }
 
 // checkScriptCode checks the program of a step, and its directory if that is in the repository of the

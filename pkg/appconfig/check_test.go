@@ -94,6 +94,9 @@ func TestRightConfigs(t *testing.T) {
 				"\"{{.nuon.actions.workflows.extra.outputs.x}}\"\n",
 			"actions/extra.toml": extraAction + "[[triggers]]\ntype = \"post-deploy-component\"\ncomponent_name = \"extra\"\n",
 		},
+		"a script whose template names what runs it": {
+			"actions/extra.toml": strings.Replace(extraAction, "#!/bin/sh", "{{.nuon.inputs.inputs.domain}}", 1),
+		},
 		"a break-glass role that is watched": {
 			"break_glass.toml": "[[role]]\nname = \"fix\"\ndescription = \"d\"\n[[role.policies]]\nmanaged_policy_name " +
 				"= \"x\"\n",
@@ -124,6 +127,11 @@ func TestWrongConfigs(t *testing.T) {
 		"images of actions": {"actions/extra.toml": "name = \"extra\"\nimage = \"alpine\"\n[[triggers]]\ntype = " +
 			"\"pre-teardown-component\"\ncomponent_name = \"api_image\"\nindex = -1\n[[triggers]]\ntype = " +
 			"\"post-enable-component\"\ncomponent_name = \"api\"\n[[steps]]\nname = \"s\"\ncommand = \"x\"\n"},
+		"scripts that nothing runs": {
+			"actions/extra.toml": strings.Replace(extraAction, "#!/bin/sh", "echo hello", 1),
+			"actions/other.toml": strings.NewReplacer(`"extra"`, `"other"`, "#!/bin/sh", "./other.sh").Replace(extraAction),
+			"actions/other.sh":   "\n#!/bin/sh\n",
+		},
 		"addresses of repositories": {
 			"components/a.toml": strings.NewReplacer(`"extra"`, `"a"`, "acme/infra", "git@github.com:acme/infra.git").Replace(
 				extraModule),

@@ -23,6 +23,7 @@ var corpusWarnings = map[string]string{
 	ruleOldName:             "older spellings mean what they always did",
 	ruleUndotted:            "an expression without a dot was always left as it is",
 	ruleImageOutside:        "images that clusters pull from public registries work all the same",
+	ruleInterpreter:         "the scripts of these apps are placeholders",
 	ruleSensitive:           "a default that should not be in a file works all the same",
 	"rego-empty":            "a policy without rules is evaluated to nothing",
 	"rego-v0":               "Rego of before OPA 1.0 is read, too",

@@ -71,6 +71,7 @@ const (
 	ruleTrigger         = "trigger"
 	ruleSourceDirectory = "source-directory"
 	ruleSourceCode      = "source-code"
+	ruleInterpreter     = "interpreter"
 	ruleModuleVariable  = "module-variable"
 	ruleModuleOutput    = "module-output"
 )
@@ -151,6 +152,7 @@ var rules = []Rule{
 	{Name: ruleSourceCode,
 		Summary: "Code in the app's repository is a module, chart or kustomization that can be built without " +
 			"network access, or has the program that an action's command names."},
+	{Name: ruleInterpreter, Summary: "The first line of an inline script names what runs it.", Warns: true},
 	{Name: ruleModuleVariable,
 		Summary: "A Terraform module declares every variable in vars, and every required variable is set."},
 	{Name: ruleModuleOutput, Summary: "A Terraform module declares every output that a template reads."},
