@@ -145,6 +145,9 @@ func show(c *console.Console, w io.Writer, r api.Runner) error {
 		line("identity", subject(*r.Identity))
 	}
 	line("install key", r.KeyID)
+	if r.Policy.Pods {
+		line("executor", ExecutorOfPods)
+	}
 	for _, words := range Restrictions(r.Policy) {
 		line("runner file", words)
 	}
@@ -168,6 +171,9 @@ func AttemptStatus(a api.RunnerAttempt) string {
 	}
 	return a.Status
 }
+
+// ExecutorOfPods describes the executor of a runner whose jobs are pods.
+const ExecutorOfPods = "kubernetes: each job is a pod"
 
 // Restrictions describes the restrictions in a runner's own file; none if it allows everything.
 func Restrictions(p api.RunnerPolicy) []string {
@@ -201,6 +207,12 @@ func Restrictions(p api.RunnerPolicy) []string {
 	}
 	if len(p.Debug.Commands) > 0 {
 		lines = append(lines, "debug commands: "+strings.Join(p.Debug.Commands, ", "))
+	}
+	if len(p.Debug.Shells) > 0 {
+		lines = append(lines, "shells in pods of: "+strings.Join(p.Debug.Shells, ", "))
+	}
+	if len(p.Debug.Images) > 0 {
+		lines = append(lines, "images of debug containers: "+strings.Join(p.Debug.Images, ", "))
 	}
 	return lines
 }

@@ -56,7 +56,8 @@ func TestGetShowsWhatARunnerSaysAndHas(t *testing.T) {
 		Capacity:   2,
 		KeyID:      "key-1",
 		Policy: api.RunnerPolicy{Jobs: &jobs, Components: &[]string{}, Window: "Sat 02:00-06:00 UTC",
-			Limits: api.RunnerLimits{MemoryBytes: 512 << 20, TimeoutSeconds: 90}},
+			Limits: api.RunnerLimits{MemoryBytes: 512 << 20, TimeoutSeconds: 90}, Pods: true,
+			Debug: api.DebugPolicy{Shells: []string{"web", "api"}, Images: []string{"busybox"}}},
 		Attempts: []api.RunnerAttempt{{Job: "job_1", Attempt: 1, Kind: "apply", Status: "expired", Install: "acme",
 			OfferedAt: time.Now()}},
 	}, "get", "acme")
@@ -66,7 +67,9 @@ func TestGetShowsWhatARunnerSaysAndHas(t *testing.T) {
 	for _, want := range []string{
 		"runner acme (run_1): online", "install key  key-1", "jobs: plan", "components: none",
 		"applies and actions: Sat 02:00-06:00 UTC",
-		"memory of a job: 512 MiB", "time of a job: 1m30s", "job_1  1        apply  acme     lost contact",
+		"executor     kubernetes: each job is a pod", "shells in pods of: web, api",
+		"images of debug containers: busybox", "memory of a job: 512 MiB", "time of a job: 1m30s",
+		"job_1  1        apply  acme     lost contact",
 	} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("the screen has no %q:\n%s", want, screen)

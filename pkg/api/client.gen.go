@@ -4321,6 +4321,9 @@ type RunnerPolicy struct {
 	// Off it accepts no jobs now
 	Off bool `json:"off,omitempty,omitzero"`
 
+	// Pods whether each job is a pod of a cluster, not a process on the runner's machine
+	Pods bool `json:"pods,omitempty,omitzero"`
+
 	// Reason why it accepts no or fewer jobs: switched off, outside its window, a file that cannot be read
 	Reason string `json:"reason,omitempty,omitzero"`
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,7 +106,8 @@ func TestWhatARunnerAllowsIsKnownFromItsPolls(t *testing.T) {
 			Policy: api.RunnerPolicy{
 				Jobs: &jobs, Components: &kinds,
 				Reason: "outside\nits window" + strings.Repeat(".", 1000), Window: "at night",
-				Limits: api.RunnerLimits{Capacity: -3, TimeoutSeconds: 60},
+				Limits: api.RunnerLimits{Capacity: -3, TimeoutSeconds: 60}, Pods: true, Install: "in\x07l_1",
+				Debug: api.DebugPolicy{Shells: slices.Repeat([]string{"w\x1beb"}, 5000), Images: []string{"busy\nbox"}},
 			}}, nil)
 	must(t, err)
 	job, err := w.Jobs.Job(t.Context(), w.Org.ID, jobID)
@@ -125,7 +127,8 @@ func TestWhatARunnerAllowsIsKnownFromItsPolls(t *testing.T) {
 	kept.Reason = ""
 	want := api.RunnerPolicy{
 		Jobs: &[]string{"build", "plan"}, Components: &[]string{"helm_chart[31m"}, Window: "at night",
-		Limits: api.RunnerLimits{TimeoutSeconds: 60},
+		Limits: api.RunnerLimits{TimeoutSeconds: 60}, Pods: true, Install: "inl_1",
+		Debug: api.DebugPolicy{Shells: slices.Repeat([]string{"web"}, 32), Images: []string{"busybox"}},
 	}
 	if diff := cmp.Diff(want, kept); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)

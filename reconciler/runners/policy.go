@@ -47,8 +47,11 @@ func ReadPolicy(request api.LeaseRequest) api.RunnerPolicy {
 	}
 	p.Roles = readRoles(p.Roles)
 	p.Reason, p.Window = Printable(p.Reason, maxPolicyText), Printable(p.Window, maxPolicyText)
-	if p.Debug.Commands != nil {
-		p.Debug.Commands = printableAll(p.Debug.Commands)
+	p.Install = Printable(p.Install, maxPolicyText)
+	for _, list := range []*[]string{&p.Debug.Commands, &p.Debug.Shells, &p.Debug.Images} {
+		if *list != nil {
+			*list = printableAll(*list)
+		}
 	}
 	p.Debug.TimeoutSeconds = max(p.Debug.TimeoutSeconds, 0)
 	p.Limits = api.RunnerLimits{

@@ -12,7 +12,7 @@ import (
 )
 
 // Rule is what a runner allows at a point in time, as it is reported to the control plane, and the store of secrets and
-// the executor, which are not.
+// the executor, which are not, except for its kind.
 type Rule struct {
 	api.RunnerPolicy
 
@@ -24,7 +24,7 @@ type Rule struct {
 func (f File) RuleAt(now time.Time) Rule {
 	rule := Rule{Secrets: f.Secrets, Executor: f.Executor, RunnerPolicy: api.RunnerPolicy{FreeEnv: f.Actions.FreeEnv,
 		Debug: api.DebugPolicy{Logs: f.Debug.Logs, TimeoutSeconds: int(time.Duration(f.Debug.Timeout) / time.Second)},
-		Roles: f.Roles.rules(),
+		Roles: f.Roles.rules(), Pods: f.Executor.Kind == ExecutorKubernetes,
 		Limits: api.RunnerLimits{
 			MemoryBytes: int64(f.Limits.Memory), TimeoutSeconds: int(time.Duration(f.Limits.Timeout) / time.Second),
 		}}}

@@ -32,6 +32,9 @@ func (s *Screen) Page(now time.Time) page.Page {
 	if r.Capacity > 0 {
 		add("capacity", fmt.Sprintf("%d jobs at once", r.Capacity))
 	}
+	if r.Policy.Pods {
+		add("executor", runners.ExecutorOfPods)
+	}
 	for _, words := range runners.Restrictions(r.Policy) {
 		add("runner file", words)
 	}
