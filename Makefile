@@ -121,7 +121,7 @@ soak: build ## Break everything during real deploys and count what is lost, atta
 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run
-	PATH="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/internal/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./pkg/appconfig/bench ./cli/review ./cli/interactive ./runnerd/kind/terraform ./runnerd/kind/image ./reconciler/jobs ./reconciler/joblog ./reconciler/rollout ./reconciler/installstack/...
+	PATH="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/internal/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./pkg/appconfig/bench ./cli/review ./cli/interactive ./runnerd/kind/terraform ./runnerd/kind/image ./runnerd/runner ./reconciler/jobs ./reconciler/joblog ./reconciler/rollout ./reconciler/installstack/...
 	cd diff/bench && NUON_BIN=$(CURDIR)/bin $(GO) test -run Upgrades -bench . -benchtime 10x -timeout 20m .
 
 .PHONY: tools

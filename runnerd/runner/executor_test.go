@@ -48,7 +48,7 @@ type place struct {
 
 // newPlace makes a namespace with a claim, and the directory of a runner whose jobs are pods there. The cluster of the
 // tests mounts no volumes: its pods find the directory at the same path of the same machine.
-func newPlace(t *testing.T) *place {
+func newPlace(t testing.TB) *place {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", clustertest.Kubeconfig(t))
 	if err != nil {
@@ -91,14 +91,14 @@ func newPlace(t *testing.T) *place {
 }
 
 // write writes the runner file, with more lines of its section about the executor.
-func (p *place) write(t *testing.T, more string) {
+func (p *place) write(t testing.TB, more string) {
 	t.Helper()
 	writeRules(t, p.dir, fmt.Sprintf("[executor]\nkind = \"kubernetes\"\nnamespace = %q\nclaim = \"runner\"\n"+
 		"image = %q\n%s", p.namespace, p.image, more))
 }
 
 // remove deletes the namespace. The context of the test has ended.
-func (p *place) remove(t *testing.T) {
+func (p *place) remove(t testing.TB) {
 	ctx := context.Background()
 	pods := p.CoreV1().Pods(p.namespace)
 	left, err := pods.List(ctx, metav1.ListOptions{})

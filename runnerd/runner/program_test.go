@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -40,6 +41,8 @@ func TestMain(m *testing.M) {
 				}
 			}
 			exit(job.RunProcess(context.Background(), job.Handlers{api.JobSpecKindAction: job.HandlerFunc(do)}, testTiming()))
+		case "fetch":
+			exit(fetch(context.Background(), os.Args[2]))
 		case "ptrace":
 			exit(attach(os.Args[2]))
 		case "root":
@@ -70,6 +73,19 @@ func TestMain(m *testing.M) {
 
 // leftovers are the directories that all tests share.
 var leftovers []string
+
+// fetch requests a URL, by which a test sees that a program has started.
+func fetch(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}
 
 // attach attaches to a process as a debugger does, and detaches.
 func attach(number string) error {
@@ -144,6 +160,8 @@ func do(ctx context.Context, env *job.Env) (api.JobResult, error) {
 			env.Log.Info("line %d", i)
 		}
 		return succeeded(), nil
+	case "fetch":
+		return succeeded(), fetch(ctx, given["url"])
 	case "wait":
 		env.Log.Info("waiting")
 		return api.JobResult{}, waitFor(ctx, filepath.Join(env.Root, given["file"]))

@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 )
 
-func writeRules(t *testing.T, dir, text string) {
+func writeRules(t testing.TB, dir, text string) {
 	t.Helper()
 	beside := runner.PolicyFile(dir) + ".new"
 	if err := os.WriteFile(beside, []byte(text), 0o600); err != nil {

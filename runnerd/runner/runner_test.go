@@ -36,7 +36,7 @@ type working struct {
 	ended   chan error
 }
 
-func work(t *testing.T, s *server, dir string, change ...func(*runner.Options)) *working {
+func work(t testing.TB, s *server, dir string, change ...func(*runner.Options)) *working {
 	ctx, stop := context.WithCancel(t.Context())
 	w := &working{stop: stop, abandon: make(chan struct{}), ended: make(chan error, 1)}
 	options := testOptions(s.http.URL, dir)
@@ -51,7 +51,7 @@ func work(t *testing.T, s *server, dir string, change ...func(*runner.Options)) 
 }
 
 // end stops the runner; long jobs continue.
-func (w *working) end(t *testing.T) {
+func (w *working) end(t testing.TB) {
 	if w.ended == nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (w *working) end(t *testing.T) {
 	w.ended = nil
 }
 
-func spoolIsEmpty(t *testing.T, dir string) {
+func spoolIsEmpty(t testing.TB, dir string) {
 	t.Helper()
 	testtime.Until(t, "the spool is empty", func() bool {
 		entries, err := os.ReadDir(filepath.Join(dir, "spool"))

@@ -24,7 +24,7 @@ import (
 // server is a control plane from a runner's point of view: it stores what it receives,
 // and fails the test when that violates the contract.
 type server struct {
-	t    *testing.T
+	t    testing.TB
 	http *httptest.Server
 
 	mutex          sync.Mutex
@@ -72,7 +72,7 @@ type served struct {
 	order         []string // in order of arrival: state, unlock, log, result
 }
 
-func newServer(t *testing.T) *server {
+func newServer(t testing.TB) *server {
 	s := &server{t: t, changed: make(chan struct{}), token: "register-once", key: "key-of-the-runner",
 		runnerID: "run_1", hold: 300 * time.Millisecond, acceptWithin: 5,
 		offerAfter: 8 * time.Second, kind: "install", known: map[string]*served{}}
@@ -215,7 +215,7 @@ func (s *server) authorised(w http.ResponseWriter, r *http.Request, tokens ...st
 	return false
 }
 
-func read[T any](t *testing.T, r *http.Request) (content T) {
+func read[T any](t testing.TB, r *http.Request) (content T) {
 	if err := json.NewDecoder(r.Body).Decode(&content); err != nil {
 		t.Errorf("%s %s: the body is not what the contract says: %v", r.Method, r.URL.Path, err)
 	}

@@ -4,7 +4,6 @@ package executors
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -24,19 +23,9 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	kubeconfig, cluster := clustertest.Kubeconfig(t), clustertest.Open(t)
-	w := &world{jobs: clustertest.Namespace(t, cluster), deployed: clustertest.Namespace(t, cluster)}
-	clustertest.Create(t, cluster, w.jobs, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: nuon-runner}\n"+
-		"spec:\n  accessModes: [ReadWriteMany]\n  resources: {requests: {storage: 1Gi}}\n---\n"+
-		"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: nuon-apply}\n")
-	w.World = fleettest.Start(t, fleet.Options{Kubeconfig: kubeconfig})
-	file := filepath.Join(t.TempDir(), "runner.toml")
-	w.Must(os.WriteFile(file, []byte("[executor]\nkind = \"kubernetes\"\nnamespace = \""+w.jobs+"\"\n"+
-		"claim = \"nuon-runner\"\n\n[executor.service_accounts]\napply = \"nuon-apply\"\n"), 0o600))
-	var err error
-	w.runner, err = w.Fleet.AddInstaller(w.Ctx, "clustered", []string{"--policy", file, "--pass-env", "KUBECONFIG"},
-		[]string{"KUBECONFIG=" + kubeconfig, "NUON_RUNNER_IMAGE=registry.test/runner:1"})
-	w.Must(err)
+	w := &world{World: fleettest.Start(t, fleet.Options{Kubeconfig: clustertest.Kubeconfig(t)}),
+		deployed: clustertest.Namespace(t, clustertest.Open(t))}
+	w.runner, w.jobs = w.AddPodRunner("clustered", "")
 	return w
 }
 

@@ -68,15 +68,18 @@ func BenchmarkIdleRunners(b *testing.B) {
 func BenchmarkAtRest(b *testing.B) {
 	p := startPlane(b, "acme")
 	backoff.Pause(b.Context(), time.Minute)
+	reconciler, runner := p.Replicas[0].PID(), p.Installers["acme"].PID()
 	var control, install float64
 	for b.Loop() {
-		control, install = resident(b, p.Replicas[0].PID()), resident(b, p.Installers["acme"].PID())
+		control, install = resident(b, reconciler), resident(b, runner)
 	}
 	nothing := p.startNothing()
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(control/(1<<20), "MiB-reconciler")
 	b.ReportMetric(install/(1<<20), "MiB-runnerd")
 	b.ReportMetric(nothing/(1<<20), "MiB-nothing")
+	b.ReportMetric(private(b, reconciler)/(1<<20), "MiB-private-reconciler")
+	b.ReportMetric(private(b, runner)/(1<<20), "MiB-private-runnerd")
 	b.ReportMetric(control/nothing, "ratio-reconciler")
 	b.ReportMetric(install/nothing, "ratio-runnerd")
 }

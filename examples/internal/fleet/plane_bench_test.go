@@ -41,7 +41,8 @@ func startPlane(b testing.TB, installers ...string) *plane {
 	must(b, err)
 	must(b, os.Chmod(dir, 0o755)) // the user that runs Postgres needs access to subdirectories
 	b.Cleanup(func() { _ = os.RemoveAll(dir) })
-	f, err := Start(b.Context(), Options{Bin: bin, Dir: dir, Poll: time.Minute, Installers: installers})
+	f, err := Start(b.Context(), Options{Bin: bin, Dir: dir, Poll: time.Minute, Installers: installers,
+		Serve: []string{"--insight-listen", "127.0.0.1:0", "--insight-pprof"}})
 	b.Cleanup(func() {
 		if err := f.Stop(); err != nil {
 			b.Error(err)
@@ -236,12 +237,25 @@ func children(b testing.TB, parent int) []int {
 	return pids
 }
 
-// resident returns a process's memory in bytes.
+// resident returns a process's memory in bytes, with the pages of its program's file that are mapped. Their number
+// depends on how the file came into the page cache.
 func resident(b testing.TB, pid int) float64 {
+	b.Helper()
+	return memory(b, pid, "VmRSS:")
+}
+
+// private returns the bytes of memory that a process does not share with the file of its program.
+func private(b testing.TB, pid int) float64 {
+	b.Helper()
+	return memory(b, pid, "RssAnon:")
+}
+
+// memory returns a field of the kernel's status of a process, in bytes.
+func memory(b testing.TB, pid int, field string) float64 {
 	b.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	must(b, err)
-	_, rest, found := strings.Cut(string(raw), "VmRSS:")
+	_, rest, found := strings.Cut(string(raw), field)
 	fields := strings.Fields(rest)
 	if !found || len(fields) < 2 {
 		b.Fatalf("process %d does not say how much memory it has", pid)
@@ -249,6 +263,19 @@ func resident(b testing.TB, pid int) float64 {
 	kib, err := strconv.ParseFloat(fields[0], 64)
 	must(b, err)
 	return kib * 1024
+}
+
+// liveHeap returns the bytes that the reconciler's objects occupy after a garbage collection.
+func (p *plane) liveHeap() float64 {
+	p.b.Helper()
+	profile := p.read(p.ready[0].MetricsURL + "/debug/pprof/heap?gc=1&debug=1")
+	_, rest, found := strings.Cut(profile, "\n# HeapAlloc = ")
+	size, _, _ := strings.Cut(rest, "\n")
+	live, err := strconv.ParseFloat(size, 64)
+	if !found || err != nil {
+		p.b.Fatalf("the heap profile has no size: %v", err)
+	}
+	return live
 }
 
 func must(b testing.TB, err error) {

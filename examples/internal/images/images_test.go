@@ -237,7 +237,67 @@ func TestAnImageReachesInstalls(t *testing.T) {
 		t.Errorf("a tag that stayed where it was made %+v", again)
 	}
 	w.prints(second)
+	w.requiresMirrored("east")
 	w.tearDown("east")
+}
+
+// requiresMirrored checks that with require_mirrored_images, an image from outside that only the values of an install
+// name is not deployed, and one of the install's own registry is.
+func (w *world) requiresMirrored(install string) {
+	w.Helper()
+	w.Must(w.vendor.Write("metadata.toml",
+		"version = \"v2\"\ndisplay_name = \"Shop\"\nrequire_mirrored_images = true\n"))
+	w.Must(w.vendor.Write("inputs.toml", string(w.app("")["inputs.toml"].Data)+"[[input]]\nname = \"side\"\n"+
+		"group = \"place\"\ndescription = \"Image\"\ndisplay_name = \"Image\"\nrequired = true\n"))
+	w.Must(w.vendor.Write("components/side.toml", "type = \"kubernetes_manifest\"\nname = \"side\"\n"+
+		"namespace = \"{{.nuon.inputs.inputs.namespace}}\"\nmanifest = \"\"\"\napiVersion: apps/v1\nkind: Deployment\n"+
+		"metadata: {name: side}\nspec:\n  replicas: 0\n  selector: {matchLabels: {app: side}}\n  template:\n"+
+		"    metadata: {labels: {app: side}}\n    spec:\n"+
+		"      containers: [{name: side, image: \"{{.nuon.inputs.inputs.side}}\"}]\n\"\"\"\n"))
+	w.Must(w.vendor.Push(w.Ctx, "Add an image that each install chooses"))
+	w.Nuon("installs", "update", install, "--approval", "prompt")
+	w.Nuon("sync", "--app", "shop")
+	w.Nuon("installs", "update", install, "--input", "side=busybox:1.37")
+	side := api.ObjectRef{Group: "apps", Version: "v1", Kind: "Deployment", Name: "side", Namespace: w.spaces[install]}
+	denied := w.approval(install+"/side", func(a api.Approval) bool { return len(a.DeniedBy) > 0 })
+	if denied.DeniedBy[0] != api.MirroredImagesPolicy {
+		w.Errorf("the plan is denied by %v", denied.DeniedBy)
+	}
+	if _, err := w.Fleet.Nuon(w.Ctx, "approve", denied.ID); err == nil {
+		w.Error("what the policy denies was approved")
+	}
+	if printed := w.Nuon("review", denied.ID, "--print"); !strings.Contains(printed,
+		"image busybox:1.37 is not in the install's registry") {
+		w.Errorf("the review does not name the image:\n%s", printed)
+	}
+	if clustertest.Get(w, clustertest.Open(w), side) != nil {
+		w.Error("an image from outside was deployed")
+	}
+	own := w.data(install)["ref"]
+	w.Nuon("installs", "update", install, "--input", "side="+own)
+	allowed := w.approval(install+"/side", func(a api.Approval) bool { return a.ID != denied.ID && len(a.DeniedBy) == 0 })
+	w.Nuon("approve", allowed.ID)
+	w.Must(fleet.Until(w.Ctx, testtime.Limit, "the image of the own registry is deployed", func() (bool, error) {
+		return clustertest.Get(w, clustertest.Open(w), side) != nil, nil
+	}))
+}
+
+// approval waits for a plan of a component that waits for approval and is as wanted.
+func (w *world) approval(subject string, wanted func(api.Approval) bool) (found api.Approval) {
+	w.Helper()
+	install, component, _ := strings.Cut(subject, "/")
+	w.Must(fleet.Until(w.Ctx, testtime.Limit, "a plan of "+subject+" waits", func() (bool, error) {
+		var all []api.Approval
+		err := w.Fleet.JSON(w.Ctx, &all, "review")
+		for _, a := range all {
+			if a.Install == install && a.Component == component && wanted(a) {
+				found = a
+				return true, nil
+			}
+		}
+		return false, err
+	}))
+	return found
 }
 
 // tearDown removes the image and what runs it from an install.
