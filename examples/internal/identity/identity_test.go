@@ -144,11 +144,17 @@ func (w *world) create(template []byte, id, name, status string) *account.Stack 
 func (w *world) start(s *account.Stack, environ ...string) (dir string) {
 	w.Helper()
 	dir = w.TempDir()
+	w.startIn(dir, s, environ...)
+	return dir
+}
+
+// startIn starts the machine of a stack with the disk of its runner in a directory.
+func (w *world) startIn(dir string, s *account.Stack, environ ...string) {
+	w.Helper()
 	command, err := s.Machine(w.Ctx, filepath.Join(w.Fleet.Bin, "runnerd"), dir)
 	w.Must(err)
 	command.Env = append(command.Env, environ...)
 	w.run(command)
-	return dir
 }
 
 // run starts the program of a machine, which ends with the test.

@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
+	"github.com/nuon-toolkit/nuon/runnerd/fault"
 )
 
 // gated returns the app with a sandbox of two parts. Each part asks for the credentials of its job, as a provider does
@@ -147,13 +148,9 @@ func (g gate) update(stack *account.Stack, template []byte, on bool) {
 	}
 }
 
-// TestRoleEndsInAnApply checks what follows when the customer takes a role away: in the middle of an apply, which fails
-// and keeps what it did; before an apply, in the account alone, which waits; and with the whole stack, which is deleted
-// in the middle of an apply.
-func TestRoleEndsInAnApply(t *testing.T) {
-	g := gate{newWorld(t), t.TempDir()}
-	g.Must(os.Chmod(g.dir, 0o777)) //nolint:gosec // programs of jobs may be another user
-	g.cloud.AWS.ShortenSessions(5 * time.Minute)
+// begins creates the install acme with its stack and its machine, and returns the directory of the runner there.
+func (g gate) begins() (template []byte, stack *account.Stack, dir string) {
+	g.Helper()
 	vendor, err := g.Fleet.NewRepository(g.Ctx, "cloud", gated(g.dir))
 	g.Must(err)
 	g.Nuon("apps", "create", "cloud", "--repo", vendor.URL)
@@ -161,11 +158,22 @@ func TestRoleEndsInAnApply(t *testing.T) {
 	g.Nuon("runners", "create", "acme")
 	g.Nuon("installs", "create", "acme", "--app", "cloud", "--runner", "acme", "--account", "aws.account_id="+customer,
 		"--account", "aws.region=eu-central-1")
-	template := g.rendered("acme")
-	stack := g.create(template, customer, "acme", "SUCCESS")
-	dir := g.start(stack, g.Fleet.Registry.Install()...)
+	template = g.rendered("acme")
+	stack = g.create(template, customer, "acme", "SUCCESS")
+	dir = g.start(stack, g.Fleet.Registry.Install()...)
 	g.untilRegistered("acme")
+	return template, stack, dir
+}
 
+// TestRoleEndsInAnApply checks what follows when the customer takes a role away: in the middle of an apply, which fails
+// and keeps what it did; before an apply, in the account alone, which waits; and with the whole stack, which is deleted
+// in the middle of an apply.
+func TestRoleEndsInAnApply(t *testing.T) {
+	t.Parallel()
+	g := gate{newWorld(t), t.TempDir()}
+	g.Must(os.Chmod(g.dir, 0o777)) //nolint:gosec // programs of jobs may be another user
+	g.cloud.AWS.ShortenSessions(5 * time.Minute)
+	template, stack, dir := g.begins()
 	g.approve()
 	g.untilWaits()
 	g.update(stack, template, false)
@@ -236,4 +244,59 @@ func TestRoleEndsInAnApply(t *testing.T) {
 	}
 	g.until("deleted by the customer")
 	g.Nuon("installs", "forget", "acme")
+}
+
+// TestMachineEndsWithItsStackInAnApply checks what follows when the customer deletes the stack in the middle of an
+// apply, and the runner's machine is gone before the apply has ended: nothing runs there again until a person says that the
+// machine is lost, and the machine of another stack takes over what is in Terraform's state.
+func TestMachineEndsWithItsStackInAnApply(t *testing.T) {
+	t.Parallel()
+	g := gate{newWorld(t), t.TempDir()}
+	g.Must(os.Chmod(g.dir, 0o777)) //nolint:gosec // programs of jobs may be another user
+	template, stack, dir := g.begins()
+	g.approve()
+	g.untilWaits()
+	if _, err := stack.Delete(g.Ctx); err != nil {
+		t.Fatal(err)
+	}
+	g.endMachine(dir)
+	g.until("deleted by the customer")
+	g.until("lost contact with runner acme")
+	g.open()
+	stack = g.create(template, customer, "again", "SUCCESS")
+	disk := t.TempDir() // the customer has kept the install key
+	key, err := os.ReadFile(filepath.Join(dir, "runner", "install.key"))
+	g.Must(err)
+	g.Must(os.Mkdir(filepath.Join(disk, "runner"), 0o700))
+	g.Must(os.WriteFile(filepath.Join(disk, "runner", "install.key"), key, 0o600))
+	g.startIn(disk, stack, g.Fleet.Registry.Install()...)
+	if got := g.log(); got != "first" {
+		t.Errorf("while the end of the first machine is not known, %s ran", got)
+	}
+	g.Nuon("runners", "replace", "acme", "--reason", "the customer deleted its machine", "--yes")
+	g.Must(fleet.Until(g.Ctx, testtime.Limit, "the other machine waits", func() (bool, error) {
+		return len(g.runner("acme").Claims) > 0, nil
+	}))
+	g.Nuon("runners", "confirm", "acme", "--account", customer, "--yes")
+	g.untilRegistered("acme")
+	g.Nuon("deploy", "acme")
+	g.approve()
+	g.Until("acme", 1)
+	if got := g.log(); got != "first second" && got != "first first second" {
+		t.Errorf("with another machine, %s ran", got)
+	}
+}
+
+// endMachine ends every process of a runner's machine, as the end of the machine does.
+func (g gate) endMachine(dir string) {
+	g.Helper()
+	testtime.Until(g.T, "nothing runs on the machine", func() bool {
+		left, err := fault.UsingDir(dir)
+		g.Must(err)
+		for _, p := range left {
+			_, err := fault.Kill(p)
+			g.Must(err)
+		}
+		return len(left) == 0
+	})
 }

@@ -15,8 +15,8 @@ func (w *World) AddPodRunner(name, more string) (runner *fleet.Runner, namespace
 	w.Helper()
 	cluster := clustertest.Open(w)
 	namespace = clustertest.Namespace(w, cluster)
-	clustertest.Create(w, cluster, namespace, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: nuon-runner}\n"+
-		"spec:\n  accessModes: [ReadWriteMany]\n  resources: {requests: {storage: 1Gi}}\n---\n"+
+	clustertest.Create(w, cluster, namespace, "apiVersion: v1\nkind: PersistentVolumeClaim\n"+
+		"metadata: {name: nuon-runner}\nspec:\n  accessModes: [ReadWriteMany]\n  resources: {requests: {storage: 1Gi}}\n---\n"+
 		"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: nuon-apply}\n")
 	file := filepath.Join(w.TempDir(), "runner.toml")
 	w.Must(os.WriteFile(file, []byte("[executor]\nkind = \"kubernetes\"\nnamespace = \""+namespace+"\"\n"+
