@@ -247,8 +247,8 @@ func TestRoleEndsInAnApply(t *testing.T) {
 }
 
 // TestMachineEndsWithItsStackInAnApply checks what follows when the customer deletes the stack in the middle of an
-// apply, and the runner's machine is gone before the apply has ended: nothing runs there again until a person says that the
-// machine is lost, and the machine of another stack takes over what is in Terraform's state.
+// apply, and the runner's machine is gone before the apply has ended: nothing runs there again until a person says that
+// the machine is lost, and the machine of another stack takes over what is in Terraform's state.
 func TestMachineEndsWithItsStackInAnApply(t *testing.T) {
 	t.Parallel()
 	g := gate{newWorld(t), t.TempDir()}

@@ -15,9 +15,15 @@ func (w *World) AddPodRunner(name, more string) (runner *fleet.Runner, namespace
 	w.Helper()
 	cluster := clustertest.Open(w)
 	namespace = clustertest.Namespace(w, cluster)
-	clustertest.Create(w, cluster, namespace, "apiVersion: v1\nkind: PersistentVolumeClaim\n"+
-		"metadata: {name: nuon-runner}\nspec:\n  accessModes: [ReadWriteMany]\n  resources: {requests: {storage: 1Gi}}\n---\n"+
-		"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: nuon-apply}\n")
+	clustertest.Create(w, cluster, namespace, `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: nuon-runner}
+spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: nuon-apply}
+`)
 	file := filepath.Join(w.TempDir(), "runner.toml")
 	w.Must(os.WriteFile(file, []byte("[executor]\nkind = \"kubernetes\"\nnamespace = \""+namespace+"\"\n"+
 		"claim = \"nuon-runner\"\n\n[executor.service_accounts]\napply = \"nuon-apply\"\n\n"+more), 0o600))
