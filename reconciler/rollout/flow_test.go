@@ -299,7 +299,8 @@ func TestAFailureStopsWhatNeedsItAndStalls(t *testing.T) {
 		"[metrics succeeded network failed sandbox succeeded web skipped]")
 	w.want(w.one("select reason from steps where kind = 'plan' and component = 'web'"),
 		"network was not deployed: it was made to fail")
-	w.want(w.one("select outcome from workflows"), "2 deployed; network: it was made to fail; web skipped")
+	w.want(w.one("select outcome from workflows"),
+		"2 deployed; network: it was made to fail; web skipped: network was not deployed")
 	status, reason := w.status()
 	w.want(status+": "+reason,
 		"stalled: network: behind, stalled: it was made to fail; fix it and push, or try again with "+

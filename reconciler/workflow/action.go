@@ -70,7 +70,7 @@ func (g *Graph) actionSkipReason(s, need *Step) string {
 		}
 	default:
 		if !g.isDone(need) {
-			return fmt.Sprintf("%s was not %s: %s", need.Component, pastVerb(need.Destroy), need.Reason)
+			return g.missingReason(need)
 		}
 		if need.Component == s.Component && !need.mayHaveChanged() {
 			return fmt.Sprintf("nothing was %s: %s", pastVerb(need.Destroy), need.Reason)

@@ -106,7 +106,7 @@ func (gr stepGroup) startFirstStep(first *Step) []Command {
 			return gr.stopForAction(need)
 		case need.Kind == StepAction:
 		case !gr.g.isDone(need):
-			return gr.skipRemaining(fmt.Sprintf("%s was not %s: %s", need.Component, pastVerb(need.Destroy), need.Reason))
+			return gr.skipRemaining(gr.g.missingReason(need))
 		}
 	}
 	switch w := gr.desired; {

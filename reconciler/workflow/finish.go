@@ -10,9 +10,10 @@ import (
 func (g *Graph) finalResult() FinishWorkflow {
 	var done, same, actions int
 	var failed, cancelled, skipped []string
+	var missing followers
 	stuck, rejected := false, 0
 	for _, gr := range g.groups() {
-		switch name := gr.plan.Component; {
+		switch name, blocking := gr.plan.Component, gr.blockedBy(); {
 		case gr.apply.Status == StepSucceeded:
 			done++
 		case gr.g.isDone(gr.apply):
@@ -25,7 +26,11 @@ func (g *Graph) finalResult() FinishWorkflow {
 		case slices.ContainsFunc(gr.steps(), func(s *Step) bool { return s.Status == StepCancelled }):
 			cancelled = append(cancelled, name)
 		default:
-			skipped = append(skipped, fmt.Sprintf("%s skipped%s", name, gr.skipReason()))
+			if blocking != "" {
+				missing.add(blocking, name)
+			} else {
+				skipped = append(skipped, fmt.Sprintf("%s skipped%s", name, gr.skipReason()))
+			}
 			stuck = stuck || gr.isStuck()
 		}
 	}
@@ -51,6 +56,7 @@ func (g *Graph) finalResult() FinishWorkflow {
 	} else {
 		words = appendCount(words, actions, "actions run")
 	}
+	skipped = append(skipped, missing.summaries(g.pastVerb())...)
 	words = completeSummary(append(append(words, failed...), skipped...), cancelled)
 	f := g.newFinish(words, done+same+actions, len(failed), len(cancelled), len(skipped))
 	switch {
@@ -60,6 +66,53 @@ func (g *Graph) finalResult() FinishWorkflow {
 		f.Status = Failed
 	}
 	return f
+}
+
+// followers are the components that were skipped because of others, by those, in the order of the steps.
+type followers struct {
+	blocking []string
+	skipped  map[string][]string
+}
+
+func (f *followers) add(blocking, skipped string) {
+	if f.skipped == nil {
+		f.skipped = map[string][]string{}
+	}
+	if _, known := f.skipped[blocking]; !known {
+		f.blocking = append(f.blocking, blocking)
+	}
+	f.skipped[blocking] = append(f.skipped[blocking], skipped)
+}
+
+// summaries returns a text for each component that others needed. The reason is with that component.
+func (f *followers) summaries(verb string) (all []string) {
+	for _, name := range f.blocking {
+		all = append(all, fmt.Sprintf("%s skipped: %s was not %s", strings.Join(f.skipped[name], ", "), name, verb))
+	}
+	return all
+}
+
+// missingReason returns why a step is skipped that needs another one, which is not done: what that one needed, if it
+// was skipped itself.
+func (g *Graph) missingReason(need *Step) string {
+	if gr := g.groupOf(need.Component); gr.apply != nil && gr.blockedBy() != "" {
+		return gr.apply.Reason
+	}
+	return fmt.Sprintf("%s was not %s: %s", need.Component, pastVerb(need.Destroy), need.Reason)
+}
+
+// blockedBy returns the component without which a group was skipped; "" if it was not skipped because of another one.
+func (gr stepGroup) blockedBy() string {
+	name, rest, found := strings.Cut(gr.apply.Reason, " was not ")
+	if !found || gr.apply.Status != StepSkipped || name == gr.plan.Component || !strings.Contains(rest, ": ") {
+		return ""
+	}
+	for _, other := range gr.g.groups() {
+		if other.plan.Component == name {
+			return name
+		}
+	}
+	return ""
 }
 
 // isStuck reports whether nothing will deploy what a skipped group was to deploy: it waits for

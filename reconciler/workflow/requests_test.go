@@ -267,7 +267,8 @@ func TestAnActionBeforeAComponentThatFailsStopsIt(t *testing.T) {
 	same(t, said[:4], "SetStatus{13 failed exit 3}", "ClosePlan{6 superseded "+why+"}", "RecordRejection{web w1 stalled  "+
 		why+"}",
 		"SetStatus{8 skipped "+why+"}")
-	same(t, said[len(said)-1:], "FinishWorkflow{failed 1 deployed; action drain: exit 3; web skipped; site skipped}")
+	same(t, said[len(said)-1:], "FinishWorkflow{failed 1 deployed; action drain: exit 3; web skipped; "+
+		"site skipped: web was not deployed}")
 	for _, name := range []string{"smoke", "tell"} {
 		if s := g.action(name); s.Status != StepSkipped {
 			t.Errorf("action %s is %s", name, s.Status)
@@ -288,7 +289,7 @@ func TestARejectedScriptIsANo(t *testing.T) {
 		t.Errorf("it says %q", said)
 	}
 	same(t, said[len(said)-1:], "FinishWorkflow{rejected 1 deployed; action drain: "+no.RejectionReason+
-		"; web skipped; site skipped}")
+		"; web skipped; site skipped: web was not deployed}")
 
 	g = acted(t)
 	g.action("smoke").Script = no

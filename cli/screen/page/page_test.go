@@ -225,3 +225,23 @@ func TestALongDetail(t *testing.T) {
 		t.Errorf("%.0f allocations for 100,000 names, %.0f for 1,000", lots, few)
 	}
 }
+
+// TestALongFactLeavesRoomForTheSections checks that a long fact is cut above sections, visibly, and complete without
+// sections and in the lines for a screen reader.
+func TestALongFactLeavesRoomForTheSections(t *testing.T) {
+	long := strings.Repeat("word ", 100) + "end"
+	p := sample()
+	p.Facts = []Fact{{Label: "status", Text: long}}
+	shown := func(p Page) string { return paneOf(p, 80, 24).text() }
+	if got := shown(p); strings.Count(got, "word") > 3*80/len("word ") || !strings.Contains(got, "word …") {
+		t.Errorf("above sections it is\n%s", got)
+	}
+	var read strings.Builder
+	if _, err := p.Print(&read, noon); err != nil || !strings.Contains(read.String(), long) {
+		t.Errorf("a screen reader gets %v\n%s", err, read.String())
+	}
+	p.Sections = nil
+	if got := shown(p); !strings.Contains(got, "end") || strings.Contains(got, "…") {
+		t.Errorf("without sections it is\n%s", got)
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
@@ -187,7 +189,8 @@ func (p *Pane) matching(s Section) []int {
 	return out
 }
 
-// layFacts wraps the facts to the width.
+// layFacts wraps the facts to the width. Above sections each has at most mostOfFact lines, because the sections are
+// what can be opened: the whole text is in the output of the page's command.
 func (p *Pane) layFacts(t *screen.Theme) {
 	p.facts = nil
 	label := 0
@@ -195,14 +198,22 @@ func (p *Pane) layFacts(t *screen.Theme) {
 		label = max(label, terminal.Columns(f.Label))
 	}
 	for _, f := range p.page.Facts {
-		text := console.Line(f.Text)
-		for i, row := range terminal.WrapTo(max(p.width-label-5, leastFact), "", 0, terminal.Span{Text: text}) {
-			name := f.Label
+		width := max(p.width-label-5, leastFact)
+		rows := terminal.WrapTo(width, "", 0, terminal.Span{Text: console.Line(f.Text)})
+		for i, row := range rows {
+			name, text := f.Label, row.String()
 			if i > 0 {
 				name = ""
 			}
+			cut := i+1 == mostOfFact && len(rows) > mostOfFact && len(p.page.Sections) > 0
+			if cut {
+				text = ansi.Truncate(text, width-2, "") + " …"
+			}
 			p.facts = append(p.facts, screen.Strip{{"  ", ""}, {screen.Pad(name, label+2), t.Faint},
-				{row.String(), f.Ink.style(t)}})
+				{text, f.Ink.style(t)}})
+			if cut {
+				break
+			}
 		}
 	}
 }
@@ -215,7 +226,9 @@ const (
 	margin   = 2 // columns for the mark of the selected row
 
 	leastFact = 10 // the least width of a fact
-	leastLast = 16 // the least width of an optional last column
+	// mostOfFact is the largest number of lines of a fact above sections.
+	mostOfFact = 3
+	leastLast  = 16 // the least width of an optional last column
 )
 
 // fit returns the widths of a section's columns: those of the widest cells, if there is room. Else
