@@ -144,7 +144,7 @@ func (r *reader) readHead(stack *Stack) {
 	if s := r.app.Stack; s != nil {
 		stack.Name = r.text(stackFile, "name", s.Name)
 		stack.Description = r.text(stackFile, "description", s.Description)
-		stack.Terraform = s.Type == "aws-terraform"
+		stack.Terraform = s.Type == "aws-terraform" || s.Type == "azure-terraform"
 		stack.ExistingNetwork = strings.Contains(s.VPCNestedTemplateURL, "byo-vpc")
 	}
 	stack.Description = Plain(stack.Description, 1024)

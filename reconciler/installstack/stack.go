@@ -11,6 +11,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
+// ModuleName is the name of the file that makes a Terraform module of the template beside it.
+const ModuleName = "main.tf"
+
 // Stack is what one customer creates for one install, on any cloud. Texts can contain placeholders (see Split).
 type Stack struct {
 	Cloud       string // aws, gcp or azure
@@ -21,7 +24,7 @@ type Stack struct {
 	Account, Region string
 	// ExistingNetwork requires a network that the customer has; else the stack offers to create one.
 	ExistingNetwork bool
-	// Terraform is true for a Terraform module on AWS, which creates the stack of CloudFormation.
+	// Terraform is true for a Terraform module that deploys the template of AWS or Azure.
 	Terraform bool
 	Runner    Runner
 	Roles     []Role // by kind and key

@@ -22,8 +22,9 @@ type Runner struct {
 // Stack is stack.toml: the infrastructure template that the customer applies first, to create the
 // runner.
 type Stack struct {
-	// Tool that applies the stack. aws-terraform is a Terraform module that creates the stack of CloudFormation.
-	Type string `toml:"type" json:"type,omitempty" config:"one=aws-cloudformation|aws-terraform|azure-bicep|gcp-terraform"`
+	// Tool that applies the stack. aws-terraform and azure-terraform are Terraform modules that deploy the template of
+	// CloudFormation and of Azure.
+	Type string `toml:"type" json:"type,omitempty" config:"one=aws-cloudformation|aws-terraform|azure-bicep|azure-terraform|gcp-terraform"`
 	// Name of the stack.
 	Name string `toml:"name" json:"name,omitempty" config:"required,template" example:"ledger-{{.nuon.install.id}}"`
 	// Description for the customer.

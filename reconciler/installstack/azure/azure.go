@@ -58,6 +58,15 @@ type template struct {
 
 // Render returns the template of a stack. It is nil if a finding is an error.
 func Render(stack *installstack.Stack) ([]byte, diagnostic.Diagnostics) {
+	t, raw := build(stack)
+	if t.findings.HasErrors() {
+		return nil, t.findings
+	}
+	return raw, t.findings
+}
+
+// build makes the template and encodes it. Both are of no use if a finding is an error.
+func build(stack *installstack.Stack) (*template, []byte) {
 	t := &template{stack: stack, parameters: object{}, variables: object{}, outputs: object{},
 		reported: map[string]expression{}}
 	t.addTarget()
@@ -70,10 +79,7 @@ func Render(stack *installstack.Stack) ([]byte, diagnostic.Diagnostics) {
 	t.addRunner()
 	raw := t.encode()
 	t.checkSize(raw)
-	if t.findings.HasErrors() {
-		return nil, t.findings
-	}
-	return raw, t.findings
+	return t, raw
 }
 
 // encode writes the template with one line for each entry of a section, which is easy to compare.

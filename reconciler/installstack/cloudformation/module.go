@@ -13,9 +13,6 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 )
 
-// ModuleName is the name of the file that makes a Terraform module of the template beside it.
-const ModuleName = "main.tf"
-
 // What the module has for every install: small and large are the resources for templates that can and cannot be sent
 // without a bucket.
 var (

@@ -3,18 +3,14 @@ package cloudformation_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/cloudformation"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/stacktest"
 )
@@ -41,55 +37,15 @@ func modules(t *testing.T) map[string][2][]byte {
 func TestModule(t *testing.T) {
 	for name, files := range modules(t) {
 		t.Run(name, func(t *testing.T) {
-			parsed, diagnostics := hclsyntax.ParseConfig(files[1], "main.tf", hcl.InitialPos)
-			if diagnostics.HasErrors() {
-				t.Fatalf("%s\n%s", diagnostics, files[1])
-			}
-			body := parsed.Body.(*hclsyntax.Body)
-			variables, declared := map[string]*hclsyntax.Body{}, []string{"path.module"}
-			for _, b := range body.Blocks {
-				switch b.Type {
-				case "variable":
-					variables[b.Labels[0]] = b.Body
-					declared = append(declared, "var."+b.Labels[0])
-				case "resource":
-					declared = append(declared, strings.Join(b.Labels, "."))
-				case "data":
-					declared = append(declared, "data."+strings.Join(b.Labels, "."))
-				case "locals":
-					for local := range b.Body.Attributes {
-						declared = append(declared, "local."+local)
-					}
-				}
-			}
+			variables := stacktest.Variables(t, files[1])
 			for id, p := range parse(t, files[0]).Parameters {
 				checkVariable(t, id, p, variables[id])
 				if !strings.Contains(string(files[1]), " = var."+id+"\n") {
 					t.Errorf("%s is not passed on", id)
 				}
 			}
-			_ = hclsyntax.VisitAll(body, func(node hclsyntax.Node) hcl.Diagnostics {
-				if read, is := node.(*hclsyntax.ScopeTraversalExpr); is {
-					if path := pathOf(read.Traversal); !slices.ContainsFunc(declared, func(to string) bool {
-						return path == to || strings.HasPrefix(path, to+".")
-					}) && path != "string" {
-						t.Errorf("it reads %s, which does not exist", path)
-					}
-				}
-				return nil
-			})
 		})
 	}
-}
-
-func pathOf(t hcl.Traversal) string {
-	path := t.RootName()
-	for _, step := range t[1:] {
-		if step, is := step.(hcl.TraverseAttr); is {
-			path += "." + step.Name
-		}
-	}
-	return path
 }
 
 // checkVariable compares a variable with its parameter.
@@ -114,19 +70,8 @@ func checkVariable(t *testing.T, id string, parameter map[string]any, variable *
 
 // TestModuleFormat checks that Terraform finds the module formatted.
 func TestModuleFormat(t *testing.T) {
-	terraform, err := exec.LookPath("terraform")
-	if err != nil {
-		t.Skip("needs terraform on PATH")
-	}
 	for name, files := range modules(t) {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, cloudformation.ModuleName), files[1], 0o600); err != nil {
-			t.Fatal(err)
-		}
-		command := exec.CommandContext(t.Context(), terraform, "-chdir="+dir, "fmt", "-check", "-diff")
-		if said, err := command.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", name, err, said)
-		}
+		stacktest.CheckFormat(t, map[string][]byte{installstack.ModuleName: files[1]})
 		if !json.Valid(files[0]) {
 			t.Errorf("%s: the template is no JSON", name)
 		}

@@ -59,18 +59,22 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestTerraformOnAWS checks that the type of stack.toml decides whether a stack on AWS is a Terraform module.
-func TestTerraformOnAWS(t *testing.T) {
-	for kind, want := range map[string]string{"aws-cloudformation": "template.json", "": "template.json",
-		"aws-terraform": "main.tf template.json"} {
-		app := stacktest.App("aws")
-		app.Stack.Type = kind
+// TestTerraformModule checks that the type of stack.toml decides whether a stack on AWS or Azure is a Terraform module.
+func TestTerraformModule(t *testing.T) {
+	for _, c := range []struct{ cloud, kind, want string }{
+		{"aws", "aws-cloudformation", "template.json"}, {"aws", "", "template.json"},
+		{"aws", "aws-terraform", "main.tf template.json"},
+		{"azure", "azure-bicep", "azuredeploy.json"}, {"azure", "", "azuredeploy.json"},
+		{"azure", "azure-terraform", "main.tf azuredeploy.json"},
+	} {
+		app := stacktest.App(c.cloud)
+		app.Stack.Type = c.kind
 		var names []string
 		for _, f := range stackfiles.Render(app, stacktest.Facts()).Files {
 			names = append(names, f.Name)
 		}
-		if got := strings.Join(names, " "); got != want {
-			t.Errorf("%q: %s", kind, got)
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%s, %q: %s", c.cloud, c.kind, got)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func Render(app *appconfig.App, facts installstack.Facts) Rendering {
 	var found diagnostic.Diagnostics
 	switch r.Cloud {
 	case "aws":
-		r.Files, found = onAWS(read.Stack)
+		r.Files, found = templated(read.Stack, cloudformation.FileName, cloudformation.Render, cloudformation.RenderModule)
 	case "gcp":
 		var files []gcp.File
 		files, found = gcp.Render(read.Stack)
@@ -48,10 +48,7 @@ func Render(app *appconfig.App, facts installstack.Facts) Rendering {
 			r.Files = append(r.Files, File(f))
 		}
 	case "azure":
-		var template []byte
-		if template, found = azure.Render(read.Stack); template != nil {
-			r.Files = []File{{azure.FileName, string(template)}}
-		}
+		r.Files, found = templated(read.Stack, azure.FileName, azure.Render, azure.RenderModule)
 	}
 	r.Findings = append(r.Findings, found...)
 	r.Findings.Sort()
@@ -61,20 +58,23 @@ func Render(app *appconfig.App, facts installstack.Facts) Rendering {
 	return r
 }
 
-// onAWS renders a template, and a Terraform module beside it if the app asks for one.
-func onAWS(stack *installstack.Stack) ([]File, diagnostic.Diagnostics) {
+// templated renders a template with its name, and a Terraform module beside it if the app asks for one.
+func templated(stack *installstack.Stack, name string,
+	render func(*installstack.Stack) ([]byte, diagnostic.Diagnostics),
+	renderModule func(*installstack.Stack) (raw, module []byte, findings diagnostic.Diagnostics),
+) ([]File, diagnostic.Diagnostics) {
 	if !stack.Terraform {
-		template, found := cloudformation.Render(stack)
+		template, found := render(stack)
 		if template == nil {
 			return nil, found
 		}
-		return []File{{cloudformation.FileName, string(template)}}, found
+		return []File{{name, string(template)}}, found
 	}
-	template, module, found := cloudformation.RenderModule(stack)
+	template, module, found := renderModule(stack)
 	if template == nil {
 		return nil, found
 	}
-	return []File{{cloudformation.ModuleName, string(module)}, {cloudformation.FileName, string(template)}}, found
+	return []File{{installstack.ModuleName, string(module)}, {name, string(template)}}, found
 }
 
 func digest(files []File) string {
