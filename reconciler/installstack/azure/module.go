@@ -16,12 +16,13 @@ import (
 //go:embed module.tf
 var moduleHead string
 
-// moduleContent encodes the variables that have a value as Azure takes them. A parameter without a value has the default
-// of the template, which can be an expression.
-const moduleContent = "jsonencode({ for name, value in local.parameters : name => { value = value } if value != null })"
+// moduleContent encodes the variables that have a value as Azure takes them. A parameter without a value has the
+// default of the template, which can be an expression.
+const moduleContent = "jsonencode({ for name, value in local.parameters : name => { value = value } " +
+	"if value != null })"
 
-// RenderModule returns the template of a stack, and the Terraform module that deploys it. Both are nil if a finding is an
-// error.
+// RenderModule returns the template of a stack, and the Terraform module that deploys it. Both are nil if a finding is
+// an error.
 func RenderModule(stack *installstack.Stack) (raw, module []byte, findings diagnostic.Diagnostics) {
 	t, raw := build(stack)
 	if t.findings.HasErrors() {

@@ -80,8 +80,8 @@ func TestModuleContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"main.tf": "locals {" + rest + "\nresource \"terraform_data\" \"this\" {\n  input = nonsensitive(local.content)\n}\n" +
-			"output \"content\" {\n  value = terraform_data.this.input\n}\n",
+		"main.tf": "locals {" + rest + "\nresource \"terraform_data\" \"this\" {\n" +
+			"  input = nonsensitive(local.content)\n}\noutput \"content\" {\n  value = terraform_data.this.input\n}\n",
 		"terraform.tfvars.json": string(sent), azure.FileName: string(raw),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
