@@ -46,7 +46,11 @@ func (b Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	if err := w.build(ctx, builder); err != nil {
 		return api.JobResult{}, err
 	}
-	layout, err := image.ReadLayout(ctx, env, w.path("image"), env.Spec.Build.Component)
+	var attest func(string) image.Attestation
+	if builder.Name == imagebuilder.Buildah { // the others attach their own
+		attest = w.provenance
+	}
+	layout, err := image.ReadLayout(ctx, env, w.path("image"), env.Spec.Build.Component, attest)
 	if err != nil {
 		return api.JobResult{}, err
 	}

@@ -99,7 +99,7 @@ const buildahList = "localhost/built"
 // buildah builds in a storage of this build only, which the job's end removes. It makes a layer of each
 // instruction, so that later builds push only what changed.
 func (w *workspace) buildah(ctx context.Context, builder imagebuilder.Builder) error {
-	w.env.Log.Info("buildah attaches neither provenance nor an SBOM; BuildKit does")
+	w.env.Log.Info("buildah attaches no SBOM; BuildKit does")
 	registries, err := w.registries()
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,20 +24,30 @@ import (
 // Layout is an image in a directory, in the form of the OCI image layout, as builders of images write
 // it. What is in the directory is not trusted.
 type Layout struct {
-	dir   *os.Root
-	img   image.Image
-	raws  map[string]artifact.RawManifest
-	close func() error
+	dir    *os.Root
+	img    image.Image
+	raws   map[string]artifact.RawManifest
+	close  func() error
+	root   string // the digest of the image
+	attest func(digest string) Attestation
+	made   map[string][]byte // by digest: what is attached to the image, and not in the directory
 }
 
-// ReadLayout reads the only image of a layout, and checks its manifests. name is what people call the
-// image.
-func ReadLayout(ctx context.Context, env *job.Env, dir, name string) (*Layout, error) {
+// Attestation is a statement about an image in the form of in-toto.
+type Attestation struct {
+	PredicateType string
+	Statement     []byte // JSON
+}
+
+// ReadLayout reads the only image of a layout, and checks its manifests. name is what people call the image. attest
+// returns what is attached to the image with a digest; nil for nothing.
+func ReadLayout(ctx context.Context, env *job.Env, dir, name string, attest func(digest string) Attestation) (
+	*Layout, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the built image: %w", err)
 	}
-	l := &Layout{dir: root, close: root.Close}
+	l := &Layout{dir: root, close: root.Close, attest: attest, made: map[string][]byte{}}
 	if err := l.read(ctx, env, name); err != nil {
 		_ = root.Close()
 		return nil, fmt.Errorf("read the built image: %w", err)
@@ -58,9 +69,10 @@ func (l *Layout) read(ctx context.Context, env *job.Env, name string) error {
 	if len(index.Manifests) != 1 || sha256digest.Check(index.Manifests[0].Digest) != nil {
 		return fmt.Errorf("index.json has %d images instead of one", len(index.Manifests))
 	}
+	l.root = index.Manifests[0].Digest
 	w := &walk{from: l, retry: func(_ context.Context, do func() error) error { return do() }, log: env.Log,
 		image: image.Image{Repository: name}}
-	if l.img, err = w.read(ctx, index.Manifests[0].Digest); err != nil {
+	if l.img, err = w.read(ctx, l.root); err != nil {
 		return err
 	}
 	l.raws = w.raws
@@ -92,6 +104,9 @@ func (l *Layout) Push(ctx context.Context, env *job.Env, repository string) (api
 
 // Open opens a blob. The registry checks its digest.
 func (l *Layout) Open(b artifact.Blob) (io.ReadCloser, error) {
+	if content, made := l.made[b.Digest]; made {
+		return io.NopCloser(bytes.NewReader(content)), nil
+	}
 	algorithm, hash, _ := strings.Cut(b.Digest, ":")
 	file, err := l.dir.Open(path.Join("blobs", algorithm, hash))
 	if err != nil {
@@ -160,6 +175,9 @@ func (l *Layout) Blob(_ context.Context, b artifact.Blob) ([]byte, error) {
 }
 
 func (l *Layout) digested(digest string, limit int64) ([]byte, error) {
+	if content, made := l.made[digest]; made {
+		return content, nil
+	}
 	algorithm, hash, _ := strings.Cut(digest, ":")
 	content, err := l.content(path.Join("blobs", algorithm, hash), limit)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -171,9 +189,31 @@ func (l *Layout) digested(digest string, limit int64) ([]byte, error) {
 	return content, err
 }
 
-// Referrers returns none: what belongs to a built image is in its index.
-func (*Layout) Referrers(context.Context, artifact.RawManifest, int) ([]string, error) {
-	return nil, nil
+// mediaInToto is the media type of a statement of in-toto. Source: in-toto/attestation, spec/v1/envelope.md.
+const mediaInToto = "application/vnd.in-toto+json"
+
+// Referrers returns what is attached to the image; the rest that belongs to a built image is in its index.
+func (l *Layout) Referrers(_ context.Context, m artifact.RawManifest, _ int) ([]string, error) {
+	if l.attest == nil || m.Digest != l.root {
+		return nil, nil
+	}
+	attached := l.attest(m.Digest)
+	add := func(media string, content []byte) map[string]any {
+		digest := sha256digest.Of(content)
+		l.made[digest] = content
+		return map[string]any{"mediaType": media, "digest": digest, "size": len(content)}
+	}
+	layer := add(mediaInToto, attached.Statement)
+	layer["annotations"] = map[string]string{"in-toto.io/predicate-type": attached.PredicateType}
+	content, err := json.Marshal(map[string]any{
+		"schemaVersion": 2, "mediaType": artifact.MediaImageManifest, "artifactType": mediaInToto,
+		"config": add("application/vnd.oci.empty.v1+json", []byte("{}")), "layers": []any{layer},
+		"subject": map[string]any{"mediaType": m.MediaType, "digest": m.Digest, "size": len(m.Content)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []string{add(artifact.MediaImageManifest, content)["digest"].(string)}, nil
 }
 
 // Resolve returns "": a built image has no tags.
