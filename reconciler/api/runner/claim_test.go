@@ -344,7 +344,8 @@ func TestSharedRunners(t *testing.T) {
 // TestClaimQuota checks that one claim token, which others can read, makes few requests, and that it
 // slows no other.
 func TestClaimQuota(t *testing.T) {
-	c := serveCloudBounded(t, ratelimit.Options{})
+	now := time.Now()
+	c := serveCloudBounded(t, ratelimit.Options{Now: func() time.Time { return now }})
 	i, other := c.claimed(t, ofCustomer), c.claimed(t, ofCustomer)
 	refused := 0
 	for range 100 {
