@@ -16,11 +16,12 @@ const (
 	builderID      = "https://github.com/nuon-toolkit/nuon/runnerd"
 )
 
-// provenance returns from what the image with a digest was built: the context, the Dockerfile and the parameters. It has
-// no time and no version of the builder, so that the same context results in the same artifact.
+// provenance returns from what the image with a digest was built: the context, the Dockerfile and the parameters. It
+// has no time and no version of the builder, so that the same context results in the same artifact.
 func (w *workspace) provenance(digest string) image.Attestation {
 	spec := w.spec.Docker
-	parameters := map[string]any{"directory": w.spec.Directory, "dockerfile": digests(sha256digest.Of([]byte(spec.Dockerfile)))}
+	parameters := map[string]any{"directory": w.spec.Directory,
+		"dockerfile": digests(sha256digest.Of([]byte(spec.Dockerfile)))}
 	if spec.Target != "" {
 		parameters["target"] = spec.Target
 	}
