@@ -11,9 +11,6 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// ModuleName is the name of the file that makes a Terraform module of the template beside it.
-const ModuleName = "main.tf"
-
 // Stack is what one customer creates for one install, on any cloud. Texts can contain placeholders (see Split).
 type Stack struct {
 	Cloud       string // aws, gcp or azure

@@ -1,10 +1,8 @@
 package azure
 
 import (
-	"bytes"
 	_ "embed"
 
-	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
@@ -16,11 +14,6 @@ import (
 //go:embed module.tf
 var moduleHead string
 
-// moduleContent encodes the variables that have a value as Azure takes them. A parameter without a value has the
-// default of the template, which can be an expression.
-const moduleContent = "jsonencode({ for name, value in local.parameters : name => { value = value } " +
-	"if value != null })"
-
 // RenderModule returns the template of a stack, and the Terraform module that deploys it. Both are nil if a finding is
 // an error.
 func RenderModule(stack *installstack.Stack) (raw, module []byte, findings diagnostic.Diagnostics) {
@@ -28,42 +21,25 @@ func RenderModule(stack *installstack.Stack) (raw, module []byte, findings diagn
 	if t.findings.HasErrors() {
 		return nil, nil, t.findings
 	}
-	file := hclwrite.NewEmptyFile()
-	locals := file.Body().AppendNewBlock("locals", nil).Body()
-	locals.SetAttributeValue("name", cty.StringVal(stack.Name))
-	locals.SetAttributeRaw("content", hclwrite.Tokens{{Bytes: []byte(moduleContent)}})
-	var parameters []hclwrite.ObjectAttrTokens
+	var parameters []installstack.Variable
 	for _, name := range t.order {
-		parameters = append(parameters, hclwrite.ObjectAttrTokens{Name: hclwrite.TokensForIdentifier(name),
-			Value: hclwrite.TokensForIdentifier("var." + name)})
+		parameters = append(parameters, t.variable(name))
 	}
-	locals.SetAttributeRaw("parameters", hclwrite.TokensForObject(parameters))
-	for _, name := range t.order {
-		t.addVariable(file.Body(), name)
-	}
-	return raw, hclwrite.Format(bytes.Join([][]byte{[]byte(moduleHead), file.Bytes()}, []byte("\n"))), t.findings
+	return raw, installstack.EncodeModule(stack, parameters, moduleHead), t.findings
 }
 
-// addVariable adds the variable for a parameter of the template.
-func (t *template) addVariable(module *hclwrite.Body, name string) {
-	module.AppendNewline()
+// variable returns the variable for a parameter of the template. Its default is null where the template has one, which
+// can be an expression: what the customer does not set is not passed on.
+func (t *template) variable(name string) installstack.Variable {
 	p := t.parameters[name].(object)
-	kind, secret := "string", false
-	switch p["type"] {
-	case "bool":
-		kind = "bool"
-	case "securestring":
-		secret = true
+	v := installstack.Variable{Name: name, Type: "string", Sensitive: p["type"] == "securestring"}
+	if p["type"] == "bool" {
+		v.Type = "bool"
 	}
-	body := module.AppendNewBlock("variable", []string{name}).Body()
-	body.SetAttributeRaw("type", hclwrite.TokensForIdentifier(kind))
 	metadata, _ := p["metadata"].(object)
-	about, _ := metadata["description"].(string)
-	body.SetAttributeValue("description", cty.StringVal(about))
+	v.Description, _ = metadata["description"].(string)
 	if _, has := p["defaultValue"]; has {
-		body.SetAttributeValue("default", cty.NullVal(cty.DynamicPseudoType))
+		v.Default = cty.NullVal(cty.DynamicPseudoType)
 	}
-	if secret {
-		body.SetAttributeValue("sensitive", cty.True)
-	}
+	return v
 }

@@ -32,3 +32,8 @@ output "outputs" {
   description = "The outputs of the stack, which the runner itself reports to the vendor."
   value       = azurerm_resource_group_template_deployment.this.output_content
 }
+
+# A parameter without a value has the default of the template.
+locals {
+  content = jsonencode({ for name, value in local.parameters : name => { value = value } if value != null })
+}

@@ -58,7 +58,7 @@ func TestModule(t *testing.T) {
 	if len(variables) != len(template.Parameters)+1 {
 		t.Errorf("there are %d variables for %d parameters", len(variables), len(template.Parameters))
 	}
-	stacktest.CheckFormat(t, map[string][]byte{installstack.ModuleName: content})
+	stacktest.CheckFormat(t, map[string]string{installstack.ModuleName: string(content)})
 }
 
 // TestModuleContent checks with Terraform what Azure gets of the values that a customer sets: these, and no others.

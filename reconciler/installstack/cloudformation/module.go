@@ -1,12 +1,10 @@
 package cloudformation
 
 import (
-	"bytes"
 	_ "embed"
 	"maps"
 	"slices"
 
-	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
@@ -31,42 +29,27 @@ func RenderModule(stack *installstack.Stack) (raw, module []byte, findings diagn
 	if t.findings.HasErrors() {
 		return nil, nil, t.findings
 	}
-	file := hclwrite.NewEmptyFile()
-	locals := file.Body().AppendNewBlock("locals", nil).Body()
-	locals.SetAttributeValue("name", cty.StringVal(stack.Name))
-	names := slices.Sorted(maps.Keys(t.parameters))
-	var parameters []hclwrite.ObjectAttrTokens
-	for _, name := range names {
-		parameters = append(parameters, hclwrite.ObjectAttrTokens{Name: hclwrite.TokensForIdentifier(name),
-			Value: hclwrite.TokensForIdentifier("var." + name)})
-	}
-	locals.SetAttributeRaw("parameters", hclwrite.TokensForObject(parameters))
-	for _, name := range names {
-		t.addVariable(file.Body(), name)
+	var parameters []installstack.Variable
+	for _, name := range slices.Sorted(maps.Keys(t.parameters)) {
+		parameters = append(parameters, t.variable(name))
 	}
 	resources := moduleSmall
 	if len(raw) > MaxInlineBytes {
 		resources = moduleLarge
 	}
-	return raw, hclwrite.Format(bytes.Join([][]byte{[]byte(moduleHead), []byte(resources), file.Bytes()}, []byte("\n"))),
-		t.findings
+	return raw, installstack.EncodeModule(stack, parameters, moduleHead, resources), t.findings
 }
 
-// addVariable adds the variable for a parameter of the template. CloudFormation takes all values as texts.
-func (t *template) addVariable(module *hclwrite.Body, name string) {
-	module.AppendNewline()
+// variable returns the variable for a parameter of the template. CloudFormation takes all values as texts.
+func (t *template) variable(name string) installstack.Variable {
 	p := t.parameters[name].(object)
-	body := module.AppendNewBlock("variable", []string{name}).Body()
-	body.SetAttributeRaw("type", hclwrite.TokensForIdentifier("string"))
-	about, _ := t.labels[name].(object)["default"].(string)
+	v := installstack.Variable{Name: name, Type: "string", Sensitive: p["NoEcho"] == true}
+	v.Description, _ = t.labels[name].(object)["default"].(string)
 	if description, _ := p["Description"].(string); description != "" {
-		about += ": " + description
+		v.Description += ": " + description
 	}
-	body.SetAttributeValue("description", cty.StringVal(about))
 	if value, has := p["Default"].(string); has {
-		body.SetAttributeValue("default", cty.StringVal(value))
+		v.Default = cty.StringVal(value)
 	}
-	if p["NoEcho"] == true {
-		body.SetAttributeValue("sensitive", cty.True)
-	}
+	return v
 }

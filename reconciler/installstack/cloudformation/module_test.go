@@ -71,7 +71,7 @@ func checkVariable(t *testing.T, id string, parameter map[string]any, variable *
 // TestModuleFormat checks that Terraform finds the module formatted.
 func TestModuleFormat(t *testing.T) {
 	for name, files := range modules(t) {
-		stacktest.CheckFormat(t, map[string][]byte{installstack.ModuleName: files[1]})
+		stacktest.CheckFormat(t, map[string]string{installstack.ModuleName: string(files[1])})
 		if !json.Valid(files[0]) {
 			t.Errorf("%s: the template is no JSON", name)
 		}

@@ -148,17 +148,8 @@ type variable struct {
 }
 
 func (m *module) addVariable(v variable) {
-	body := m.file.Body().AppendNewBlock("variable", []string{v.name}).Body()
-	body.SetAttributeTraversal("type", hcl.Traversal{hcl.TraverseRoot{Name: v.kind}})
-	if v.about != "" {
-		body.SetAttributeValue("description", text(v.about, 1024))
-	}
-	if v.value != cty.NilVal {
-		body.SetAttributeValue("default", v.value)
-	}
-	if v.sensitive {
-		body.SetAttributeValue("sensitive", cty.True)
-	}
+	body := installstack.AddVariable(m.file.Body(), installstack.Variable{Name: v.name, Type: v.kind,
+		Description: installstack.Plain(v.about, 1024), Default: v.value, Sensitive: v.sensitive})
 	if v.only == "" {
 		return
 	}

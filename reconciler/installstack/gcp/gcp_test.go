@@ -2,9 +2,7 @@ package gcp_test
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -47,20 +45,7 @@ func TestGolden(t *testing.T) {
 
 // TestFormat checks that Terraform finds all files formatted.
 func TestFormat(t *testing.T) {
-	terraform, err := exec.LookPath("terraform")
-	if err != nil {
-		t.Skip("needs terraform on PATH")
-	}
-	dir := t.TempDir()
-	for name, content := range render(t, stack(t)) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	command := exec.CommandContext(t.Context(), terraform, "-chdir="+dir, "fmt", "-check", "-diff")
-	if said, err := command.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, said)
-	}
+	stacktest.CheckFormat(t, render(t, stack(t)))
 }
 
 // TestBootScript checks that a shell reads the script.

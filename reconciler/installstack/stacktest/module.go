@@ -64,7 +64,7 @@ func pathOf(t hcl.Traversal) string {
 }
 
 // CheckFormat checks that Terraform finds files formatted. It skips the test without Terraform.
-func CheckFormat(t testing.TB, files map[string][]byte) {
+func CheckFormat(t testing.TB, files map[string]string) {
 	t.Helper()
 	terraform, err := exec.LookPath("terraform")
 	if err != nil {
@@ -72,7 +72,7 @@ func CheckFormat(t testing.TB, files map[string][]byte) {
 	}
 	dir := t.TempDir()
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
