@@ -13,7 +13,7 @@ func (g *Graph) finalResult() FinishWorkflow {
 	var missing followers
 	stuck, rejected := false, 0
 	for _, gr := range g.groups() {
-		switch name, blocking := gr.plan.Component, gr.blockedBy(); {
+		switch name := gr.plan.Component; {
 		case gr.apply.Status == StepSucceeded:
 			done++
 		case gr.g.isDone(gr.apply):
@@ -26,7 +26,7 @@ func (g *Graph) finalResult() FinishWorkflow {
 		case slices.ContainsFunc(gr.steps(), func(s *Step) bool { return s.Status == StepCancelled }):
 			cancelled = append(cancelled, name)
 		default:
-			if blocking != "" {
+			if blocking := gr.blockedBy(); blocking != "" {
 				missing.add(blocking, name)
 			} else {
 				skipped = append(skipped, fmt.Sprintf("%s skipped%s", name, gr.skipReason()))
@@ -104,15 +104,11 @@ func (g *Graph) missingReason(need *Step) string {
 // blockedBy returns the component without which a group was skipped; "" if it was not skipped because of another one.
 func (gr stepGroup) blockedBy() string {
 	name, rest, found := strings.Cut(gr.apply.Reason, " was not ")
-	if !found || gr.apply.Status != StepSkipped || name == gr.plan.Component || !strings.Contains(rest, ": ") {
+	if !found || gr.apply.Status != StepSkipped || name == gr.plan.Component || !strings.Contains(rest, ": ") ||
+		gr.g.groupOf(name).plan == nil {
 		return ""
 	}
-	for _, other := range gr.g.groups() {
-		if other.plan.Component == name {
-			return name
-		}
-	}
-	return ""
+	return name
 }
 
 // isStuck reports whether nothing will deploy what a skipped group was to deploy: it waits for

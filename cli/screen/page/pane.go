@@ -200,20 +200,20 @@ func (p *Pane) layFacts(t *screen.Theme) {
 	for _, f := range p.page.Facts {
 		width := max(p.width-label-5, leastFact)
 		rows := terminal.WrapTo(width, "", 0, terminal.Span{Text: console.Line(f.Text)})
+		cut := len(rows) > mostOfFact && len(p.page.Sections) > 0
+		if cut {
+			rows = rows[:mostOfFact]
+		}
 		for i, row := range rows {
 			name, text := f.Label, row.String()
 			if i > 0 {
 				name = ""
 			}
-			cut := i+1 == mostOfFact && len(rows) > mostOfFact && len(p.page.Sections) > 0
-			if cut {
+			if cut && i == len(rows)-1 {
 				text = ansi.Truncate(text, width-2, "") + " …"
 			}
 			p.facts = append(p.facts, screen.Strip{{"  ", ""}, {screen.Pad(name, label+2), t.Faint},
 				{text, f.Ink.style(t)}})
-			if cut {
-				break
-			}
 		}
 	}
 }

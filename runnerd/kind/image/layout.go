@@ -12,6 +12,8 @@ import (
 	"path"
 	"strings"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
@@ -189,9 +191,6 @@ func (l *Layout) digested(digest string, limit int64) ([]byte, error) {
 	return content, err
 }
 
-// mediaInToto is the media type of a statement of in-toto. Source: in-toto/attestation, spec/v1/envelope.md.
-const mediaInToto = "application/vnd.in-toto+json"
-
 // Referrers returns what is attached to the image; the rest that belongs to a built image is in its index.
 func (l *Layout) Referrers(_ context.Context, m artifact.RawManifest, _ int) ([]string, error) {
 	if l.attest == nil || m.Digest != l.root {
@@ -203,11 +202,11 @@ func (l *Layout) Referrers(_ context.Context, m artifact.RawManifest, _ int) ([]
 		l.made[digest] = content
 		return map[string]any{"mediaType": media, "digest": digest, "size": len(content)}
 	}
-	layer := add(mediaInToto, attached.Statement)
+	layer := add(statementType, attached.Statement)
 	layer["annotations"] = map[string]string{"in-toto.io/predicate-type": attached.PredicateType}
 	content, err := json.Marshal(map[string]any{
-		"schemaVersion": 2, "mediaType": artifact.MediaImageManifest, "artifactType": mediaInToto,
-		"config": add("application/vnd.oci.empty.v1+json", []byte("{}")), "layers": []any{layer},
+		"schemaVersion": 2, "mediaType": artifact.MediaImageManifest, "artifactType": statementType,
+		"config": add(ocispec.MediaTypeEmptyJSON, ocispec.DescriptorEmptyJSON.Data), "layers": []any{layer},
 		"subject": map[string]any{"mediaType": m.MediaType, "digest": m.Digest, "size": len(m.Content)},
 	})
 	if err != nil {

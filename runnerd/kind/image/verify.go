@@ -31,7 +31,8 @@ const (
 	// was built, are no signatures.
 	signPredicate   = "https://sigstore.dev/cosign/sign/v1"
 	statementPrefix = "https://in-toto.io/Statement/v"
-	statementType   = "application/vnd.in-toto+json"
+	// statementType is the media type of a statement. Source: in-toto/attestation, spec/v1/envelope.md.
+	statementType = "application/vnd.in-toto+json"
 )
 
 // maxSignatures bounds the signatures that are read of an image, maxSignature the bytes of each, and maxReasons what is
