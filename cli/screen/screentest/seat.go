@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"reflect"
@@ -16,11 +17,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/creack/pty"
 	"github.com/hinshun/vt10x"
 	"golang.org/x/term"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
 
 	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
@@ -38,12 +40,12 @@ type Seat struct {
 	command *exec.Cmd
 	before  *term.State
 	vt      vt10x.Terminal
+	out     io.Writer     // to vt, which would drop a character that arrives in two parts
 	mute    bool          // the terminal does not answer queries automatically
 	over    chan struct{} // closed when the screen has nothing more to show
 
 	mu       sync.Mutex
 	shown    bytes.Buffer
-	shownTo  int // how many bytes of it were written to the emulated terminal
 	answered int // how many queries were seen
 }
 
@@ -61,6 +63,7 @@ func Sit(t *testing.T, command *exec.Cmd, mute bool) *Seat {
 	}
 	s := &Seat{t: t, tty: tty, screen: screen, vt: vt10x.New(vt10x.WithSize(80, 24)), mute: mute,
 		over: make(chan struct{}), command: command}
+	s.out = transform.NewWriter(s.vt, runes.ReplaceIllFormed())
 	s.Size(80, 24)
 	if s.before, err = term.GetState(int(tty.Fd())); err != nil {
 		t.Fatal(err)
@@ -101,24 +104,14 @@ func (s *Seat) read() {
 }
 
 // show passes the program's output on and reports whether it contains a new
-// background query. Output arrives in arbitrary pieces: a query may be split,
-// and so may a character, which the emulated terminal would drop.
+// background query. Output arrives in arbitrary pieces, so a query may be split.
 func (s *Seat) show(part []byte) (asked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.shown.Write(part)
-	all := s.shown.Bytes()
-	to := len(all)
-	for back := 1; back < utf8.UTFMax && back <= to-s.shownTo; back++ {
-		if utf8.RuneStart(all[to-back]) && !utf8.FullRune(all[to-back:]) {
-			to -= back
-			break
-		}
-	}
-	_, _ = s.vt.Write(all[s.shownTo:to]) // never fails
-	s.shownTo = to
+	_, _ = s.out.Write(part) // never fails
 	was := s.answered
-	s.answered = bytes.Count(all, []byte(screen.Question))
+	s.answered = bytes.Count(s.shown.Bytes(), []byte(screen.Question))
 	return s.answered > was
 }
 

@@ -151,3 +151,25 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// TestStatementsAreCounted checks that simple queries and executions of prepared statements count, and pings do not.
+func TestStatementsAreCounted(t *testing.T) {
+	meter := NewStatementCounter(t, DSN(t))
+	db := open(t, meter.DSN)
+	before := meter.Statements()
+	for range 3 {
+		must(t, db.Ping(t.Context()))
+	}
+	if n := meter.Statements() - before; n != 0 {
+		t.Errorf("pings counted as %d statements", n)
+	}
+	if got := text(t, db, "select 'a'::text"); got != "a" {
+		t.Errorf("the query returned %q", got)
+	}
+	_, err := db.Exec(t.Context(), "-- look")
+	must(t, err)
+	if n := meter.Statements() - before; n != 2 {
+		t.Errorf("two statements counted as %d", n)
+	}
+	must(t, db.Close(t.Context()))
+}
