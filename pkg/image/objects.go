@@ -7,28 +7,27 @@ import (
 
 // InObject returns the images that a Kubernetes object names, in the order of the object's keys: each
 // text with the key image, in pods and in custom resources, and the references of image volumes.
-// ConfigMaps and Secrets name none, because their texts are data.
+// The data of ConfigMaps and Secrets names none, because it is texts for programs.
 func InObject(object any) []string {
 	var found []string
 	switch v := object.(type) {
 	case map[string]any:
-		if v["kind"] == "ConfigMap" || v["kind"] == "Secret" {
-			return nil
-		}
+		holdsTexts := v["kind"] == "ConfigMap" || v["kind"] == "Secret"
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			text, isText := v[key].(string)
-			volume, isVolume := v[key].(map[string]any)
-			switch {
-			case key == "image" && isText:
-				if text != "" {
-					found = append(found, text)
+			switch value := v[key].(type) {
+			case string:
+				if key == "image" && value != "" {
+					found = append(found, value)
 				}
-			case key == "image" && isVolume && volume["reference"] != nil:
-				if reference, is := volume["reference"].(string); is {
+			case map[string]any:
+				if reference, _ := value["reference"].(string); key == "image" && reference != "" {
 					found = append(found, reference)
 				}
+				if !holdsTexts || !slices.Contains(dataKeys, key) {
+					found = append(found, InObject(value)...)
+				}
 			default:
-				found = append(found, InObject(v[key])...)
+				found = append(found, InObject(value)...)
 			}
 		}
 	case []any:
@@ -38,3 +37,6 @@ func InObject(object any) []string {
 	}
 	return found
 }
+
+// dataKeys are the keys of ConfigMaps and Secrets below which the texts are.
+var dataKeys = []string{"binaryData", "data", "stringData"}

@@ -22,6 +22,10 @@ func TestInObject(t *testing.T) {
 		{"{kind: Custom, spec: {image: {repository: a, sidecar: {image: side:1}}}}", []string{"side:1"}},
 		{"{kind: List, items: [{kind: Secret, data: {image: a}}, {kind: ConfigMap, data: {image: b}}, {image: c}]}",
 			[]string{"c"}},
+		{"{kind: Job, spec: {template: {kind: Secret, spec: {containers: [{image: hidden:1}]}}}}", []string{"hidden:1"}},
+		{"{kind: ConfigMap, stringData: {image: a}, binaryData: {image: b}, spec: {data: {image: c}}}", []string{"c"}},
+		{"{kind: Custom, spec: {image: {reference: r:1, image: i:1, sidecar: {image: s:1}}}}",
+			[]string{"r:1", "i:1", "s:1"}},
 		{"[1, null, text]", nil},
 	} {
 		var object any

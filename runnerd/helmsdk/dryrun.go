@@ -326,7 +326,7 @@ func (r *dryRunner) dryRunDelete(o *resource.Info) []DryRunResult {
 func (r *dryRunner) dryRunHooks(hooks []Hook) []DryRunResult {
 	var work []func() []DryRunResult
 	for _, h := range hooks {
-		if !h.runsAt(hookEvents(r.decision.Action)...) {
+		if !h.RunsAt(r.decision.Action) {
 			continue
 		}
 		for _, o := range flatten(h.Manifest) {

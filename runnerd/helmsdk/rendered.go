@@ -32,9 +32,9 @@ type Hook struct {
 	Manifest string
 }
 
-// runsAt reports whether the hook runs at one of the events.
-func (h Hook) runsAt(events ...string) bool {
-	return slices.ContainsFunc(h.Events, func(e string) bool { return slices.Contains(events, e) })
+// RunsAt reports whether the hook runs with an action.
+func (h Hook) RunsAt(action Action) bool {
+	return slices.ContainsFunc(h.Events, func(e string) bool { return slices.Contains(hookEvents(action), e) })
 }
 
 // deletedAt reports whether the hook has a delete policy, including the default one.

@@ -42,7 +42,7 @@ func (s *session) report(ctx context.Context, q reportInput) (*diff.Report, erro
 	if err := rejectionOf(answers); err != nil {
 		return nil, err
 	}
-	if s.reviewed, err = reviewedObjects(answers); err != nil {
+	if s.reviewed, err = reviewedObjects(answers, q); err != nil {
 		return nil, err
 	}
 	var after []manifest.Source
@@ -73,9 +73,10 @@ func (s *session) report(ctx context.Context, q reportInput) (*diff.Report, erro
 	return made, nil
 }
 
-// reviewedObjects returns what policies read: each object as the server would store it, or as it is
-// sent where the server was not asked.
-func reviewedObjects(answers []helmsdk.DryRunResult) (objects []map[string]any, err error) {
+// reviewedObjects returns what policies read: each object as the server would store it, or as it is sent where the
+// server was not asked. Among them are the objects of crds/, which can be of any kind, and the hooks that run only
+// when the release is deleted, because a denial would be too late then.
+func reviewedObjects(answers []helmsdk.DryRunResult, q reportInput) (objects []map[string]any, err error) {
 	for _, a := range answers {
 		text := a.Desired
 		if text == nil {
@@ -90,7 +91,32 @@ func reviewedObjects(answers []helmsdk.DryRunResult) (objects []map[string]any, 
 		}
 		objects = append(objects, object)
 	}
+	for _, text := range unasked(q) {
+		var object map[string]any
+		if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+			return nil, fmt.Errorf("read an object of the chart: %w", err)
+		}
+		objects = append(objects, object)
+	}
 	return objects, nil
+}
+
+// unasked returns the objects of a chart for which there is no dry run.
+func unasked(q reportInput) (made []string) {
+	if q.rendered == nil {
+		return nil
+	}
+	for _, crd := range q.rendered.CRDs {
+		if crd.State == helmsdk.CRDMissing {
+			made = append(made, crd.Manifest)
+		}
+	}
+	for _, hook := range q.rendered.Hooks {
+		if hook.RunsAt(helmsdk.ActionUninstall) && !hook.RunsAt(q.decision.Action) {
+			made = append(made, hook.Manifest)
+		}
+	}
+	return made
 }
 
 // appliedSources returns what was applied last: the revision that is deployed or was the last
