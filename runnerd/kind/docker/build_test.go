@@ -103,6 +103,14 @@ func TestASecretIsNeverInALayer(t *testing.T) {
 	if _, err := r.build(); err != nil {
 		t.Errorf("a build without secrets: %v", err)
 	}
+	for _, text := range []string{`a\"b<c\\d&e`, `a\"b\u003cc\\d\u0026e`} { // as a config has it
+		r.spec.Secrets = []string{"NPM_TOKEN"}
+		r.standInBuild("LAYER='x" + text + "'" + layoutScript)
+		r.environ = append(r.environ, `NPM_TOKEN=a"b<c\d&e`, jobenv.VarPassEnv+"=NPM_TOKEN")
+		if _, err := r.build(); err == nil || !strings.Contains(err.Error(), "the image contains the secret NPM_TOKEN") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }
 
 // TestWithoutABuilder: the error names what was tried, and the remedy.
@@ -155,6 +163,9 @@ func TestHostileBuilders(t *testing.T) {
 		"nothing":    {":", "read the built image"},
 		"a failure":  {"echo 'error: no space left' >&2; exit 1", "error: no space left"},
 		"a link out": {"/bin/mkdir -p $OUT; /bin/ln -s /etc/passwd $OUT/index.json", "read the built image"},
+		"a pipe":     {"/bin/mkdir -p $OUT; /usr/bin/mkfifo $OUT/index.json", "index.json is no file"},
+		"a pipe as a layer": {"LAYER=x" + layoutScript + "/bin/rm $OUT/blobs/sha256/$L; " +
+			"/usr/bin/mkfifo $OUT/blobs/sha256/$L", "has 0 bytes instead of 1"},
 		"two images": {"/bin/mkdir -p $OUT; echo '{\"manifests\":[{},{}]}' >$OUT/index.json", "has 2 images"},
 		"a path as a digest": {"/bin/mkdir -p $OUT; " +
 			"echo '{\"manifests\":[{\"digest\":\"sha256:../../x\"}]}' >$OUT/index.json", "instead of one"},

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -24,8 +25,14 @@ func checkSecrets(layout *image.Layout, secrets map[string]string) error {
 	if len(secrets) == 0 {
 		return nil
 	}
+	forms := map[string][][]byte{}
+	for name, value := range secrets {
+		if len(value) >= minSecret {
+			forms[name] = formsOf(value)
+		}
+	}
 	for _, b := range layout.Image().Blobs() {
-		name, err := findSecret(layout, b, secrets)
+		name, err := findSecret(layout, b, forms)
 		if err != nil {
 			return fmt.Errorf("search %s for secrets: %w", b.Digest, err)
 		}
@@ -37,8 +44,23 @@ func checkSecrets(layout *image.Layout, secrets map[string]string) error {
 	return nil
 }
 
-// findSecret returns the name of a secret in a blob, or "".
-func findSecret(layout *image.Layout, b artifact.Blob, secrets map[string]string) (string, error) {
+// formsOf returns a value as a file has it, and as JSON has it: with and without the escapes for HTML that builders
+// written in Go use.
+func formsOf(value string) [][]byte {
+	made := [][]byte{[]byte(value)}
+	for _, html := range []bool{true, false} {
+		var text bytes.Buffer
+		encoder := json.NewEncoder(&text)
+		encoder.SetEscapeHTML(html)
+		_ = encoder.Encode(value) // a text always encodes
+		quoted := bytes.TrimSpace(text.Bytes())
+		made = append(made, quoted[1:len(quoted)-1])
+	}
+	return slices.CompactFunc(made, bytes.Equal)
+}
+
+// findSecret returns the name of a secret in a blob, or "". secrets are the forms of each, by name.
+func findSecret(layout *image.Layout, b artifact.Blob, secrets map[string][][]byte) (string, error) {
 	raw, err := layout.Open(b)
 	if err != nil {
 		return "", err
@@ -50,15 +72,17 @@ func findSecret(layout *image.Layout, b artifact.Blob, secrets map[string]string
 	}
 	defer done()
 	overlap := 0
-	for _, value := range secrets {
-		overlap = max(overlap, len(value)-1)
+	for _, forms := range secrets {
+		for _, form := range forms {
+			overlap = max(overlap, len(form)-1)
+		}
 	}
 	names, window := slices.Sorted(maps.Keys(secrets)), make([]byte, 0, overlap+64<<10)
 	for {
 		n, err := io.ReadFull(content, window[len(window):cap(window)])
 		window = window[:len(window)+n]
 		for _, name := range names {
-			if value := secrets[name]; len(value) >= minSecret && bytes.Contains(window, []byte(value)) {
+			if slices.ContainsFunc(secrets[name], func(form []byte) bool { return bytes.Contains(window, form) }) {
 				return name, nil
 			}
 		}

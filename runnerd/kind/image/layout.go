@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"syscall"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -104,13 +105,18 @@ func (l *Layout) Push(ctx context.Context, env *job.Env, repository string) (api
 	return api.BuildResult{Artifact: made, Bytes: l.img.Bytes()}, err
 }
 
+// open opens a file of the layout. It does not wait for the writer of a named pipe.
+func (l *Layout) open(name string) (*os.File, error) {
+	return l.dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
 // Open opens a blob. The registry checks its digest.
 func (l *Layout) Open(b artifact.Blob) (io.ReadCloser, error) {
 	if content, made := l.made[b.Digest]; made {
 		return io.NopCloser(bytes.NewReader(content)), nil
 	}
 	algorithm, hash, _ := strings.Cut(b.Digest, ":")
-	file, err := l.dir.Open(path.Join("blobs", algorithm, hash))
+	file, err := l.open(path.Join("blobs", algorithm, hash))
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +137,7 @@ func (l *Layout) Open(b artifact.Blob) (io.ReadCloser, error) {
 
 // content reads a file of the layout.
 func (l *Layout) content(name string, limit int64) ([]byte, error) {
-	file, err := l.dir.Open(name)
+	file, err := l.open(name)
 	if err != nil {
 		return nil, err
 	}
