@@ -91,6 +91,33 @@ func TestMarks(t *testing.T) {
 	}
 }
 
+// TestMirroredAddresses: an image is mirrored if its repository is that of a component, not if something else of the
+// address is.
+func TestMirroredAddresses(t *testing.T) {
+	config := &appconfig.App{Components: []appconfig.Component{{Name: "a", Image: &appconfig.Image{}}, {Name: "b"}}}
+	const output = "{{.nuon.components.a.outputs.image."
+	for address, want := range map[string]string{
+		output + "ref}}": "a", output + "repository}}:" + output + "tag}}": "a", output + "repository}}": "a",
+		output + "repository}}@" + output + "digest}}":    "a",
+		"redis:" + output + "display_tag}}":               "",
+		"ghcr.io/acme/api@" + output + "digest}}":         "",
+		"docker.io/" + output + "repository}}:1":          "",
+		output + "repository}}-debug:1":                   "",
+		output + "tag}}/redis:7":                          "",
+		"{{.nuon.components.b.outputs.image.repository}}": "",
+	} {
+		m := &marks{config: config}
+		rendered, err := m.render("x", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := (&app{config: config}).classify(rendered, m)
+		if got.MirroredBy != want || got.Unknown != (want == "") {
+			t.Errorf("%s: %+v", address, got)
+		}
+	}
+}
+
 // TestCandidates: values that set an image are found in the forms that charts use.
 func TestCandidates(t *testing.T) {
 	values := map[string]any{

@@ -15,6 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/runnerdcmd"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
+	"github.com/nuon-toolkit/nuon/pkg/render"
 )
 
 // app is the config of an app on this machine.
@@ -128,14 +130,13 @@ func (a *app) imagesOf(ctx context.Context, c *appconfig.Component) ([]Image, er
 // classify returns which component mirrors an image.
 func (a *app) classify(address string, m *marks) Image {
 	made := Image{Image: m.restore(address)}
-	for _, path := range m.in(address) {
-		if len(path) > 3 && path[0] == "components" && path[2] == "outputs" && a.isImage(path[1]) {
-			made.MirroredBy = path[1]
-			return made
+	if paths := m.in(address); len(paths) > 0 {
+		// Only the repository says where an image is pulled from: ghcr.io/acme/api:{{….image.tag}} is not mirrored.
+		from := paths[0]
+		if isRepository(from) && repositoryMark.MatchString(address) && a.isImage(from[1]) {
+			made.MirroredBy = from[1]
 		}
-		made.Unknown = true
-	}
-	if made.Unknown {
+		made.Unknown = made.MirroredBy == ""
 		return made
 	}
 	for _, c := range a.config.Components {
@@ -148,6 +149,15 @@ func (a *app) classify(address string, m *marks) Image {
 		}
 	}
 	return made
+}
+
+// repositoryMark matches an address with a placeholder as its whole repository.
+var repositoryMark = lazyregexp.New(`^` + markForm.String() + `(?:[:@]|$)`)
+
+// isRepository reports whether a path is that of an output with the repository of an image.
+func isRepository(path render.Path) bool {
+	return len(path) == 5 && path.HasPrefix("components") && path[2] == "outputs" && path[3] == "image" &&
+		(path[4] == "repository" || path[4] == "ref")
 }
 
 // isImage reports whether a component mirrors or builds an image.

@@ -2,6 +2,8 @@ package docker
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -112,13 +114,19 @@ func TestBuildahProvenance(t *testing.T) {
 }
 
 // TestBuildahConfinesTheContext: a Dockerfile cannot read what is outside of its context, neither by a path nor
-// by a link.
+// as an image that is no registry's.
 func TestBuildahConfinesTheContext(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "x.tar")
+	if err := os.WriteFile(outside, make([]byte, 1024), 0o600); err != nil { // an empty archive
+		t.Fatal(err)
+	}
 	for name, dockerfile := range map[string]string{
 		"a path":          "FROM scratch\nCOPY ../secret.txt /\n",
 		"an absolute one": "FROM scratch\nCOPY /etc/passwd /\n",
 		"ADD":             "FROM scratch\nADD ../secret.txt /\n",
 		"a broken file":   "FROM scratch\nCOPPY . /\n",
+		"an archive":      "FROM tarball:" + outside + "\n",
+		"a stage of one":  "FROM scratch\nCOPY --from=tarball:" + outside + " / /\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := buildahRig(t)

@@ -104,12 +104,16 @@ func (w *workspace) buildah(ctx context.Context, builder imagebuilder.Builder) e
 	if err != nil {
 		return err
 	}
+	policy, err := w.policy()
+	if err != nil {
+		return err
+	}
 	global := []string{"--root", w.path("storage"), "--runroot", w.path("run"), "--storage-driver", "vfs",
 		"--registries-conf", registries}
 	id, spec := w.path("id"), w.spec.Docker
 	// With a cache, 1.28 uses layers of one platform for another.
 	made := append(slices.Clone(global), "build", "--isolation", "chroot", "--layers", "--no-cache",
-		"--identity-label=false", "--file", filepath.Join(w.path("dockerfile"), dockerfile),
+		"--identity-label=false", "--signature-policy", policy, "--file", filepath.Join(w.path("dockerfile"), dockerfile),
 		"--ignorefile", filepath.Join(w.path("dockerfile"), ignoreFile))
 	for _, argument := range w.buildArguments() {
 		if name, value, _ := strings.Cut(argument, "="); name == epochVariable {
