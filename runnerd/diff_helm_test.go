@@ -140,6 +140,29 @@ func TestDiffShowsWhatCRDsFoldersAdd(t *testing.T) {
 	t.Errorf("the binding of crds/ is not shown, but %s", addresses(got.Changes))
 }
 
+// TestRenderedObjects: the objects that a chart creates, of whose images nuon images tells, include those in crds/.
+func TestRenderedObjects(t *testing.T) {
+	chartsIn(t)
+	write(t, "v1/crds/b.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: early}\nspec: {containers: [{image: early:1}]}\n")
+	root := newRoot()
+	var out bytes.Buffer
+	root.SetIn(strings.NewReader(`{"chart": "v1", "release": "shop", "namespace": "default"}`))
+	root.SetOut(&out)
+	root.SetArgs([]string{"render", "helm"})
+	if err := execute(root); err != nil {
+		t.Fatal(err)
+	}
+	var got renderResponse
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(got.Objects, "---\n")
+	if !strings.Contains(all, "web:1") || !strings.Contains(all, "early:1") ||
+		strings.Contains(all, "CustomResourceDefinition") {
+		t.Errorf("rendered %s", all)
+	}
+}
+
 // TestDiffOfTheSame compares a chart with itself: with other values, and with
 // no difference at all.
 func TestDiffOfTheSame(t *testing.T) {

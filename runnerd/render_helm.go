@@ -49,6 +49,11 @@ func newRender() *cobra.Command {
 			for _, object := range objectsOf("", rendered) {
 				response.Objects = append(response.Objects, string(object.Data))
 			}
+			for _, crd := range rendered.CRDs { // objects of other kinds are in crds/, too
+				if crd.Kind != "CustomResourceDefinition" {
+					response.Objects = append(response.Objects, crd.Manifest)
+				}
+			}
 			return json.NewEncoder(command.OutOrStdout()).Encode(response)
 		},
 	})

@@ -97,7 +97,7 @@ func (e *Error) hint() string {
 
 // explain converts an error of the registry client to an *Error and classifies it.
 func (r *Repository) explain(verb, digest string, err error) error {
-	explained := &Error{Verb: verb, Repository: r.reference, Digest: digest, Err: err}
+	explained := &Error{Verb: verb, Repository: r.reference, Digest: digest, Err: withoutQuery(err)}
 	var response *errcode.ErrorResponse
 	switch {
 	case errors.As(err, &response):
@@ -105,11 +105,42 @@ func (r *Repository) explain(verb, digest string, err error) error {
 	case strings.Contains(err.Error(), "mismatch"):
 		// The client compares digests and sizes from headers itself, and has no type for that
 		// error. TestPullChecksEveryByte fails when its text changes.
-		explained.Err = fmt.Errorf("%w: %w", ErrDamaged, err)
+		explained.Err = fmt.Errorf("%w: %w", ErrDamaged, explained.Err)
 	}
 	explained.Reason = reasonOf(explained.Err, explained.Status)
 	return explained
 }
+
+// unsigned is an error without the query of the address in it: registries redirect to stores of blobs with a signature
+// in the query, with which anybody may read the blob for a while.
+type unsigned struct {
+	error
+	query string // with its question mark
+}
+
+func withoutQuery(err error) error {
+	var (
+		response *errcode.ErrorResponse
+		request  *url.Error
+		address  string
+	)
+	switch {
+	case errors.As(err, &response) && response.URL != nil:
+		address = response.URL.String()
+	case errors.As(err, &request):
+		address = request.URL
+	}
+	if at := strings.IndexByte(address, '?'); at >= 0 {
+		return unsigned{err, address[at:]}
+	}
+	return err
+}
+
+// Error returns the message.
+func (u unsigned) Error() string { return strings.ReplaceAll(u.error.Error(), u.query, "") }
+
+// Unwrap returns the whole error.
+func (u unsigned) Unwrap() error { return u.error }
 
 func reasonOf(err error, status int) Reason {
 	var dial *net.OpError

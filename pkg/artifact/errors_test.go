@@ -73,6 +73,21 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestErrorsHaveNoQuery: the address of a store of blobs, to which a registry redirects, has a signature in its query.
+func TestErrorsHaveNoQuery(t *testing.T) {
+	repository := open(t, Reference{Host: "registry.example.com", Repository: "apps/web"}, Credential{})
+	address := &url.URL{Scheme: "https", Host: "store.example.com", Path: "/b", RawQuery: "signature=hidden"}
+	for _, err := range []error{
+		&errcode.ErrorResponse{Method: http.MethodGet, URL: address, StatusCode: 500},
+		fmt.Errorf("manifest: %w", &url.Error{Op: "Get", URL: address.String(), Err: io.EOF}),
+	} {
+		text := repository.explain("pull", "sha256:1", err).Error()
+		if strings.Contains(text, "hidden") || !strings.Contains(text, "https://store.example.com/b") {
+			t.Error(text)
+		}
+	}
+}
+
 // TestTreeErrors checks what is said of a tree that cannot be packed: which entry, and why.
 func TestTreeErrors(t *testing.T) {
 	content := func(n int) []byte { return make([]byte, n) }

@@ -27,7 +27,7 @@ const (
 // policy writes which images a build takes: those of registries that the policy of the machine accepts, and those in
 // the storage of the build.
 func (w *workspace) policy() (string, error) {
-	from := filepath.Join(jobenv.Lookup(w.environ, "HOME"), userPolicy)
+	from := filepath.Join("/", jobenv.Lookup(w.environ, "HOME"), userPolicy)
 	content, err := os.ReadFile(from)
 	if errors.Is(err, fs.ErrNotExist) {
 		from = machinePolicy

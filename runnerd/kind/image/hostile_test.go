@@ -82,6 +82,11 @@ func TestHostileImages(t *testing.T) {
 			tagged(r, artifacttest.Manifest(artifact.MediaIndex,
 				map[string]any{"config": layer(nil), "layers": []any{layer(nil)}}))
 		}, []string{"is not of its type"}},
+		"an index with another size of a platform": {func(r *rig) {
+			platform := artifacttest.Descriptor(r.platform("amd64", 10))
+			platform["size"] = 7
+			tagged(r, artifacttest.Manifest(artifact.MediaIndex, map[string]any{"manifests": []any{platform}}))
+		}, []string{"with 7 bytes, and it has", "push the image again"}},
 		"a manifest of an old form": {func(r *rig) {
 			m := artifacttest.Manifest("application/vnd.docker.distribution.manifest.v1+json", map[string]any{})
 			tagged(r, m)
@@ -162,6 +167,16 @@ func TestHostileImages(t *testing.T) {
 				return true
 			}
 		}, []string{"leads to an address that is none of the internet"}},
+		"a redirect to a signed address that is gone": {func(r *rig) {
+			r.answer = func(w http.ResponseWriter, request *http.Request) bool {
+				if request.URL.Query().Has("signature") {
+					w.WriteHeader(http.StatusGone)
+				} else {
+					http.Redirect(w, request, "/store?signature=hidden-signature", http.StatusTemporaryRedirect)
+				}
+				return true
+			}
+		}, []string{"/store\": response status code 410"}},
 		"a token service in a private network": {func(r *rig) {
 			r.answer = func(w http.ResponseWriter, _ *http.Request) bool {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="https://localhost/token",service="x"`)

@@ -119,11 +119,14 @@ func (w *walk) add(ctx context.Context, digest string, signable bool) (content, 
 		entry.Blobs = append(entry.Blobs, image.Blob{Digest: blob.Digest, Size: blob.Size})
 	}
 	for _, child := range named.Manifests {
-		if _, seen := w.raws[child.Digest]; seen {
-			continue
+		if _, seen := w.raws[child.Digest]; !seen {
+			if _, err := w.add(ctx, child.Digest, signable); err != nil {
+				return content{}, err
+			}
 		}
-		if _, err := w.add(ctx, child.Digest, signable); err != nil {
-			return content{}, err
+		if has := len(w.raws[child.Digest].Content); int64(has) != child.Size { // containerd pulls no such image
+			return content{}, problemf("push the image again", "index %s names %s with %d bytes, and it has %d", digest,
+				child.Digest, child.Size, has)
 		}
 	}
 	w.image.Manifests = append(w.image.Manifests, entry)
