@@ -143,7 +143,8 @@ func TestDiffShowsWhatCRDsFoldersAdd(t *testing.T) {
 // TestRenderedObjects: the objects that a chart creates, of whose images nuon images tells, include those in crds/.
 func TestRenderedObjects(t *testing.T) {
 	chartsIn(t)
-	write(t, "v1/crds/b.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: early}\nspec: {containers: [{image: early:1}]}\n")
+	write(t, "v1/crds/b.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: early}\n"+
+		"spec: {containers: [{image: early:1}]}\n")
 	root := newRoot()
 	var out bytes.Buffer
 	root.SetIn(strings.NewReader(`{"chart": "v1", "release": "shop", "namespace": "default"}`))
