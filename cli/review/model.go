@@ -167,8 +167,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case listed:
 		return m.listed(msg)
 	case opened:
-		m.opened(msg)
-		return m.judge(msg)
+		return tea.Batch(m.opened(msg), m.judge(msg))
 	case assigned:
 		m.assigned(msg)
 	case explained:
@@ -263,34 +262,41 @@ func (m *model) fetch() tea.Cmd {
 }
 
 // opened stores a fetched plan and shows its report, for the plan or for its group.
-func (m *model) opened(o opened) {
+func (m *model) opened(o opened) (cmd tea.Cmd) {
 	i := m.queue.find(o.id)
 	if i != nil && o.err == nil {
-		m.heardOf(i, o.approval)
+		cmd = m.heardOf(i, o.approval)
 	}
 	if !o.several {
 		if i != nil {
 			m.show(row{item: i}, o)
 		}
-		return
+		return cmd
 	}
 	for _, g := range m.queue.groups {
 		if g.loading && g.planID == o.id {
 			m.show(row{group: g}, o)
 		}
 	}
+	return cmd
 }
 
-// heardOf stores the current state of a plan.
-func (m *model) heardOf(i *item, a api.Approval) {
+// heardOf stores the current state of a plan. If it has the answer that is in flight, that is the result, which
+// may arrive before the response: the control plane continues the workflow before it responds.
+func (m *model) heardOf(i *item, a api.Approval) tea.Cmd {
+	if l, sent := m.flight[a.ID]; sent && l.recorded(a) {
+		result := answered{id: a.ID, answer: l.batch.answer, approval: a}
+		return tea.Batch(m.answered(result), m.follow(result))
+	}
 	if a.ContentDigest != i.approval.ContentDigest {
 		i.since = m.now
 	}
 	if i.approval = a; a.Status == api.ApprovalStatusWaiting {
 		i.ended = false
-		return
+		return nil
 	}
 	i.end(m.now, true)
+	return nil
 }
 
 // show displays a row's report. A report that is already shown keeps its scroll position.

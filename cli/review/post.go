@@ -31,6 +31,12 @@ func (l queuedAnswer) response() api.Response {
 // holds reports whether the plan still waits with the content that was answered.
 func (l queuedAnswer) holds() bool { return !l.to.ended && l.to.approval.ContentDigest == l.digest }
 
+// recorded reports whether a plan ended with this answer.
+func (l queuedAnswer) recorded(a api.Approval) bool {
+	return a.Status != api.ApprovalStatusWaiting && a.ContentDigest == l.digest &&
+		a.Response.Answer == string(l.batch.answer) && a.Response.Reason == l.batch.reason
+}
+
 // batch is one answer of a person, which covers one or more plans.
 type batch struct {
 	answer api.ResponseAnswer
