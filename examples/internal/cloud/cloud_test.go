@@ -8,6 +8,7 @@ import (
 	"debug/buildinfo"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,11 @@ type rig struct {
 
 func newRig(t *testing.T, module string) *rig {
 	t.Helper()
+	return newRigOf(t, os.DirFS(filepath.Join("testdata", module)))
+}
+
+func newRigOf(t *testing.T, module fs.FS) *rig {
+	t.Helper()
 	if _, err := exec.LookPath("terraform"); err != nil {
 		t.Skip("no terraform on the PATH")
 	}
@@ -41,7 +47,7 @@ func newRig(t *testing.T, module string) *rig {
 			t.Error(err)
 		}
 	})
-	r.must(os.CopyFS(r.dir, os.DirFS(filepath.Join("testdata", module))))
+	r.must(os.CopyFS(r.dir, module))
 	r.terraform("init")
 	return r
 }

@@ -170,6 +170,9 @@ func (t *template) name(suffix string) string {
 
 func isName(r rune) bool { return installstack.IsWord(r) && r != '_' || r == '-' }
 
+// subscription is the name of the parameter that pins the subscription.
+const subscription = "subscription"
+
 // addTarget adds the parameters that pin the subscription and the region: Azure compares the default of a parameter
 // with the values that it may have before it creates anything.
 func (t *template) addTarget() {
@@ -182,7 +185,7 @@ func (t *template) addTarget() {
 	if t.stack.Account != "" {
 		account["allowedValues"] = list{t.stack.Account}
 	}
-	t.addParameter("subscription", "Subscription of the install. Leave it as it is: a deployment into another one fails.",
+	t.addParameter(subscription, "Subscription of the install. Leave it as it is: a deployment into another one fails.",
 		account)
 	t.addOutput("subscription_id", "string", "subscription().subscriptionId")
 	t.addOutput("subscription_tenant_id", "string", "subscription().tenantId")

@@ -8,11 +8,23 @@ terraform {
       source  = "hashicorp/azurerm"
       version = ">= 4.0"
     }
+    random = {
+      source  = "hashicorp/random"
+      version = ">= 3.5, < 4.0"
+    }
   }
 }
 
 provider "azurerm" {
-  features {}
+  # Without one, it is that of ARM_SUBSCRIPTION_ID.
+  subscription_id = var.subscription
+
+  features {
+    template_deployment {
+      # Terraform replaces a deployment that failed. It keeps the vault, whose name would be taken, and the runner's disk.
+      delete_nested_items_during_deletion = false
+    }
+  }
 }
 
 variable "resource_group_name" {
@@ -33,7 +45,17 @@ output "outputs" {
   value       = azurerm_resource_group_template_deployment.this.output_content
 }
 
+# The defaults of the template for generated secrets are new at each deployment.
+resource "random_password" "generated" {
+  for_each = local.generated
+  length   = 63
+  special  = false
+}
+
 # A parameter without a value has the default of the template.
 locals {
-  content = jsonencode({ for name, value in local.parameters : name => { value = value } if value != null })
+  content = jsonencode(merge(
+    { for name, made in random_password.generated : name => { value = made.result } },
+    { for name, value in local.parameters : name => { value = value } if value != null },
+  ))
 }

@@ -65,7 +65,7 @@ func (t *template) addSecrets() {
 					"secrets keep their values.", object{"type": "bool", "defaultValue": true})
 			}
 			random := t.addParameter(id+"Random", about+" (generated; leave it as it is)",
-				object{"type": "securestring", "defaultValue": expression("newGuid()")})
+				object{"type": "securestring", "defaultValue": newGUID})
 			t.addSecret(name, call("replace", random, quoted("-"), quoted("")), parameter(generateSecrets))
 		case s.Required:
 			t.addSecret(name, t.addParameter(id, about, object{"type": "securestring", "minLength": 1}), "")
@@ -81,6 +81,9 @@ func (t *template) addSecrets() {
 
 // generateSecrets is the name of the parameter by which an update leaves generated secrets alone.
 const generateSecrets = "generateSecrets"
+
+// newGUID is the default of a generated secret, which is new at each deployment.
+const newGUID = expression("newGuid()")
 
 // secretURI returns the address of a secret.
 func (t *template) secretURI(name string) expression {
