@@ -183,13 +183,16 @@ func (r *reader) checkRunner(stack *Stack) {
 	}
 }
 
+// secretSuffixes are what stacks append to the ids of secrets.
+var secretSuffixes = []string{"Arn", "Value", "Uri", "Random"}
+
 // secrets reads the secrets of the customer.
 func (r *reader) secrets() []Secret {
 	names := make([]string, len(r.app.Secrets))
 	for i := range r.app.Secrets {
 		names[i] = r.app.Secrets[i].Name
 	}
-	identifiers := IDs(names)
+	identifiers := IDs(names, secretSuffixes...)
 	var all []Secret
 	for i := range r.app.Secrets {
 		s, file := &r.app.Secrets[i], "secrets.toml: "+r.app.Secrets[i].Name

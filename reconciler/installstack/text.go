@@ -111,15 +111,20 @@ func IsWord(r rune) bool {
 	return r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_')
 }
 
-// IDs returns an identifier of letters and digits for each name. Names that would share one get a hash.
-func IDs(names []string) []string {
+// IDs returns an identifier of letters and digits for each name. Names that would share one, and those whose identifier
+// would be another one with a suffix, get a hash.
+func IDs(names []string, suffixes ...string) []string {
 	all, taken := make([]string, len(names)), map[string]int{}
 	for i, name := range names {
 		all[i] = camel(name)
 		taken[strings.ToLower(all[i])]++
 	}
 	for i, name := range names {
-		if all[i] == "" || taken[strings.ToLower(all[i])] > 1 {
+		id := strings.ToLower(all[i])
+		if id == "" || taken[id] > 1 || slices.ContainsFunc(suffixes, func(suffix string) bool {
+			base, has := strings.CutSuffix(id, strings.ToLower(suffix))
+			return has && taken[base] > 0
+		}) {
 			all[i] += strings.ToUpper(Hash(name))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/azure"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/stacktest"
@@ -57,4 +58,20 @@ func TestModule(t *testing.T) {
 		t.Error("the replacement of a failed deployment deletes the key vault and the disk of the runner")
 	}
 	stacktest.CheckFormat(t, map[string]string{installstack.ModuleName: string(content)})
+}
+
+// TestModuleWithLikeNames checks that the parameters of secrets differ if the name of one is that of another with the
+// word that their parameters end in.
+func TestModuleWithLikeNames(t *testing.T) {
+	app := stacktest.App("azure")
+	app.Secrets = append(app.Secrets, appconfig.Secret{Name: "wildcard_uri"}, appconfig.Secret{Name: "session_key_random"})
+	raw, content, findings := azure.RenderModule(stacktest.Stack(t, app, stacktest.Facts()))
+	if content == nil {
+		t.Fatal(findings.Err())
+	}
+	stacktest.Variables(t, content)
+	made := deploy(t, raw, given())
+	if made.Outputs["wildcard_arn"] == "" || made.Outputs["wildcard_uri_arn"] != "" {
+		t.Errorf("the secrets are %v", made.Outputs)
+	}
 }

@@ -48,6 +48,24 @@ func TestModule(t *testing.T) {
 	}
 }
 
+// TestModuleWithLikeNames checks that the parameters and resources of secrets differ if the name of one is that of another
+// with the word that their parameters end in.
+func TestModuleWithLikeNames(t *testing.T) {
+	app := stacktest.App("aws")
+	app.Secrets = append(app.Secrets, appconfig.Secret{Name: "wildcard_arn"}, appconfig.Secret{Name: "license_value"})
+	raw, module, findings := cloudformation.RenderModule(stacktest.Stack(t, app, stacktest.Facts()))
+	if module == nil {
+		t.Fatal(findings.Err())
+	}
+	stacktest.Variables(t, module)
+	made := parse(t, raw)
+	for id := range made.Resources {
+		if made.Parameters[id] != nil {
+			t.Errorf("there are a parameter and a resource %s", id)
+		}
+	}
+}
+
 // checkVariable compares a variable with its parameter.
 func checkVariable(t *testing.T, id string, parameter map[string]any, variable *hclsyntax.Body) {
 	t.Helper()

@@ -25,6 +25,9 @@ func Variables(t testing.TB, module []byte) map[string]*hclsyntax.Body {
 	for _, b := range body.Blocks {
 		switch b.Type {
 		case "variable":
+			if variables[b.Labels[0]] != nil {
+				t.Errorf("there are two variables %s", b.Labels[0])
+			}
 			variables[b.Labels[0]] = b.Body
 			declared = append(declared, "var."+b.Labels[0])
 		case "resource":
