@@ -386,9 +386,27 @@ func (e *evaluator) pure(name string, a []any, texts []string) any {
 	case "not":
 		return a[0] == false
 	case "and":
+		for _, v := range a {
+			if problem, is := v.(armError); is {
+				panic(problem)
+			}
+		}
 		return a[0] == true && a[1] == true
+	case "false":
+		return false
+	case "dateTimeToEpoch":
+		at, err := time.Parse(time.RFC3339, texts[0])
+		if err != nil { // Azure does not evaluate what if does not choose
+			return armError(fmt.Sprintf("%q is not of ISO 8601", texts[0]))
+		}
+		return at.Unix()
 	case "less":
-		return texts[0] < texts[1]
+		for _, v := range a {
+			if problem, is := v.(armError); is {
+				return problem
+			}
+		}
+		return a[0].(int64) < a[1].(int64)
 	case "empty":
 		object, _ := a[0].(map[string]any)
 		return a[0] == "" || a[0] != "" && texts[0] == "" && len(object) == 0

@@ -85,7 +85,7 @@ func (t *template) addRoles() {
 }
 
 // addEnd adds the parameter with the end of a break-glass role, and returns whether the role is on: the customer
-// switched it on, and the end is after the time of the deployment. Both times have one form, so their texts compare.
+// switched it on, and the end is after the time of the deployment. An end that is no time fails the deployment.
 func (t *template) addEnd(role installstack.Role, enabled expression) expression {
 	if t.parameters[deployedAt] == nil {
 		t.addParameter(deployedAt, "Time of the deployment. Leave it as it is.",
@@ -93,7 +93,8 @@ func (t *template) addEnd(role installstack.Role, enabled expression) expression
 	}
 	until := t.addParameter("until"+role.ID, role.Label+": when this access ends, in UTC, such as "+
 		"2026-11-23T22:00:00Z. Without an end, or after it, the role is off.", object{"defaultValue": ""})
-	return call("and", enabled, call("less", parameter(deployedAt), until))
+	return call("and", enabled, call("if", call("empty", until), call("false"),
+		call("less", call("dateTimeToEpoch", parameter(deployedAt)), call("dateTimeToEpoch", until))))
 }
 
 // deployedAt is the name of the parameter with the time of a deployment.

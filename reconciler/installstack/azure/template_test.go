@@ -135,6 +135,18 @@ func TestRoleOutputs(t *testing.T) {
 	}
 }
 
+// TestEndThatIsNoTime checks that no stack is deployed with an end at which an emergency role does not end.
+func TestEndThatIsNoTime(t *testing.T) {
+	raw, options := render(t, stack(t)), group
+	for _, until := range []string{"tomorrow", "30/11/2026", "22:00"} {
+		options.Parameters = given()
+		options.Parameters["untilRepair"] = until
+		if _, err := cloudtest.EvaluateDeployment(raw, options); err == nil || !strings.Contains(err.Error(), until) {
+			t.Errorf("until %s: %v", until, err)
+		}
+	}
+}
+
 // TestUserData checks that the machine reports what the stack's outputs are.
 func TestUserData(t *testing.T) {
 	d := deploy(t, render(t, stack(t)), given())
