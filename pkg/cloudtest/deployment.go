@@ -137,16 +137,21 @@ func (e *evaluator) resources(made *Deployment) (all []map[string]any) {
 	return all
 }
 
-// checkDependencies fails for a dependency on a resource that the template does not have.
+// checkDependencies fails for two resources of the same name, and for a dependency on a resource that the template does
+// not have. The case of letters does not count.
 func (e *evaluator) checkDependencies(all []map[string]any) {
 	known := map[string]bool{}
 	for _, r := range all {
-		known[e.options.ResourceID(fmt.Sprint(r["type"]), strings.Split(fmt.Sprint(r["name"]), "/")...)] = true
+		id := e.options.ResourceID(fmt.Sprint(r["type"]), strings.Split(fmt.Sprint(r["name"]), "/")...)
+		if id = strings.ToLower(id); known[id] {
+			e.fail("the template has the resource %s twice", id)
+		}
+		known[id] = true
 	}
 	for _, r := range all {
 		depends, _ := r["dependsOn"].([]any)
 		for _, on := range depends {
-			if !known[fmt.Sprint(on)] {
+			if !known[strings.ToLower(fmt.Sprint(on))] {
 				e.fail("%v depends on %v, which is no resource of the template", r["name"], on)
 			}
 		}

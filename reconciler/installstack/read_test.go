@@ -45,6 +45,9 @@ func TestFindings(t *testing.T) {
 		"two roles of one name": {func(app *appconfig.App, _ *installstack.Facts) {
 			app.BreakGlass[0].Name = app.Permissions[0].Name
 		}, "two roles have the name", true},
+		"two roles that differ in the case of letters": {func(app *appconfig.App, _ *installstack.Facts) {
+			app.Permissions[0].Name, app.Permissions[1].Name = "deploy", "Deploy"
+		}, "two roles have the name", true},
 		"a role without a name": {func(app *appconfig.App, _ *installstack.Facts) { app.Permissions[0].Name = " " },
 			"a role has no name", true},
 		"a name that depends on the region": {func(app *appconfig.App, _ *installstack.Facts) {

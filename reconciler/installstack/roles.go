@@ -32,8 +32,8 @@ func (r *reader) roles() []Role {
 	}
 	r.identify(all)
 	for i, role := range all {
-		if slices.ContainsFunc(all[:i], func(other Role) bool { return other.Key == role.Key }) {
-			r.errorf(roleFile(role.Key), "rename one of them", "two roles have the name %s", quoted(role.Key))
+		if slices.ContainsFunc(all[:i], func(other Role) bool { return strings.EqualFold(other.Key, role.Key) }) {
+			r.errorf(roleFile(role.Key), "rename one of them; the case of letters does not count", "two roles have the name %s", quoted(role.Key))
 		}
 	}
 	return all

@@ -5,6 +5,7 @@ package azure
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,6 +26,7 @@ const (
 	maxVariables  = 256
 	maxResources  = 800
 	maxOutputs    = 64
+	maxExpression = 24_576
 )
 
 // Limits of texts and names.
@@ -33,6 +35,9 @@ const (
 	maxVaultName   = 24
 	maxSecretName  = 127
 	maxName        = 60 // of resources, with room for the suffixes below
+	maxShortName   = 64 // of networks and deployments
+
+	minIdentityName = 3
 )
 
 // Versions of the APIs that the template uses.
@@ -122,11 +127,24 @@ func (t *template) checkSize(raw []byte) {
 		{"resources", "have fewer roles and secrets", len(t.resources), maxResources},
 		{"outputs", "have fewer secrets", len(t.outputs), maxOutputs},
 		{"bytes", "shorten descriptions", len(raw), maxBytes},
+		{"characters in an expression", "have fewer inputs, secrets and roles", longestExpression(raw), maxExpression},
 	} {
 		if limit.count > limit.max {
 			t.errorf("stack", limit.hint, "the template has %d %s, and Azure allows %d", limit.count, limit.what, limit.max)
 		}
 	}
+}
+
+// longestExpression returns the length of the longest expression of a template.
+func longestExpression(raw []byte) int {
+	longest := 0
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	for token, err := decoder.Token(); err == nil; token, err = decoder.Token() {
+		if text, is := token.(string); is && strings.HasPrefix(text, "[") {
+			longest = max(longest, len(text))
+		}
+	}
+	return longest
 }
 
 // addParameter adds a parameter with its description.
@@ -166,6 +184,11 @@ func (t *template) addOutput(name, kind string, value expression) {
 // name returns the name of a resource of the stack.
 func (t *template) name(suffix string) string {
 	return installstack.Fit(t.stack.Name, maxName, isName) + suffix
+}
+
+// shortName returns the name of a network or deployment of the stack.
+func (t *template) shortName(suffix string) string {
+	return installstack.Fit(t.name(suffix), maxShortName, isName)
 }
 
 func isName(r rune) bool { return installstack.IsWord(r) && r != '_' || r == '-' }
@@ -230,7 +253,7 @@ func (t *template) addNested() {
 		for name, value := range n.Parameters {
 			parameters[name] = object{"value": withPlaceholders(value)}
 		}
-		name := t.name("-" + strings.ToLower(n.ID))
+		name := t.shortName("-" + strings.ToLower(n.ID))
 		deployment := t.addResource("Microsoft.Resources/deployments", deploymentAPI, name, object{"properties": object{
 			"mode": "Incremental", "templateLink": object{"uri": literal(n.URL)}, "parameters": parameters}})
 		if previous != "" {

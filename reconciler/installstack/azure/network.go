@@ -29,7 +29,7 @@ func (t *template) addNetwork() {
 		t.addSubnets(parameter("networkName"), func(name string) expression { return parameter(name + "SubnetName") })
 		return
 	}
-	network := t.name("-network")
+	network := t.shortName("-network")
 	t.addFirewalls()
 	t.addNAT()
 	t.addResource("Microsoft.Network/virtualNetworks", networkAPI, network, t.located(object{

@@ -3,6 +3,7 @@ package azure
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 )
@@ -113,11 +114,20 @@ func (t *template) addRole(role installstack.Role, enabled expression) expressio
 	if slices.ContainsFunc(role.Policies, allowsSomething) || len(role.Existing) > 0 || len(role.Grants) > 0 {
 		t.errorf(where(role), "write azure_built_in_roles or azure_actions", "it has policies of another cloud")
 	}
+	if len(name) < minIdentityName || !isName(rune(name[0])) || name[0] == '-' {
+		t.errorf(where(role), "begin its name with a letter or a digit, and write at least 3 characters",
+			"%.80q is no name of an identity", name)
+	}
+	assigned := map[string]bool{}
 	for _, builtIn := range role.BuiltIn {
 		guid, known := builtInRoles[builtIn]
 		if !known {
-			guid = builtIn
+			guid = strings.ToLower(builtIn)
 		}
+		if assigned[guid] {
+			continue
+		}
+		assigned[guid] = true
 		if !roleGUID.MatchString(guid) {
 			t.errorf(where(role), "write its id, such as "+builtInRoles["Reader"],
 				"there is no built-in role %.80q that is known here", builtIn)

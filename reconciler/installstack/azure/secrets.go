@@ -43,6 +43,7 @@ func (t *template) addSecret(name string, value, condition expression) {
 
 // addSecrets adds the secrets of the app: generated, or entered by the customer.
 func (t *template) addSecrets() {
+	taken := map[string]bool{}
 	for _, s := range t.stack.Secrets {
 		output, id := installstack.Fit(s.Name, 80, installstack.IsWord)+"_arn", "secret"+s.ID
 		about := strings.TrimSpace(s.Label + ". " + s.Description)
@@ -57,6 +58,10 @@ func (t *template) addSecrets() {
 				"digits and -", name, maxSecretName)
 			continue
 		}
+		if taken[strings.ToLower(name)] {
+			t.errorf("secrets.toml: "+s.Name, "rename it", "%.160q is the name of another secret in the key vault", name)
+		}
+		taken[strings.ToLower(name)] = true
 		uri := t.secretURI(name)
 		switch {
 		case s.Generated:

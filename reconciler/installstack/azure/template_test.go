@@ -2,6 +2,7 @@ package azure_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"flag"
@@ -14,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
@@ -147,6 +148,23 @@ func TestEndThatIsNoTime(t *testing.T) {
 	}
 }
 
+// TestLongNames checks that Azure accepts the names of resources if that of the stack is as long as it may be.
+func TestLongNames(t *testing.T) {
+	app := stacktest.App("azure")
+	app.Stack.Name, app.Stack.CustomNestedStacks[0].Name = strings.Repeat("n", 64), strings.Repeat("s", 64)
+	app.Permissions[0].Name = strings.Repeat("r", 200)
+	limits := map[string]int{"Microsoft.KeyVault/vaults": 24, "Microsoft.Network/virtualNetworks": 64,
+		"Microsoft.Resources/deployments": 64, "Microsoft.Compute/virtualMachines": 64,
+		"Microsoft.ManagedIdentity/userAssignedIdentities": 128}
+	for _, r := range deploy(t, render(t, stacktest.Stack(t, app, stacktest.Facts())), given()).Resources {
+		name, kind := fmt.Sprint(r["name"]), fmt.Sprint(r["type"])
+		limit := cmp.Or(limits[kind], 80)
+		if !strings.HasPrefix(kind, "Microsoft.Authorization/") && !strings.Contains(name, "/") && len(name) > limit {
+			t.Errorf("the name of a %s has %d characters, and Azure allows %d", kind, len(name), limit)
+		}
+	}
+}
+
 // TestUserData checks that the machine reports what the stack's outputs are.
 func TestUserData(t *testing.T) {
 	d := deploy(t, render(t, stack(t)), given())
@@ -160,7 +178,7 @@ func TestUserData(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(raw, &reported)
 	}
-	if diff := cmp.Diff(d.Outputs, reported.Outputs); err != nil || diff != "" ||
+	if diff := gocmp.Diff(d.Outputs, reported.Outputs); err != nil || diff != "" ||
 		reported.Install != stacktest.InstallID || reported.Version == "" {
 		t.Errorf("%v, %s%s", err, raw, diff)
 	}
@@ -216,6 +234,14 @@ func TestTarget(t *testing.T) {
 	}
 }
 
+// TestRoleTwice checks that a role that two policies name, by its name and by its id, is assigned once.
+func TestRoleTwice(t *testing.T) {
+	app := stacktest.App("azure")
+	app.Permissions[0].Policies = append(app.Permissions[0].Policies, format.RolePolicy{Name: "again",
+		AzureBuiltInRoles: []string{"Reader", "ACDD72A7-3385-48EF-BD42-F606FBA81AE7"}})
+	deploy(t, render(t, stacktest.Stack(t, app, stacktest.Facts())), given())
+}
+
 // TestFindings checks what a stack is refused for.
 func TestFindings(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -239,11 +265,23 @@ func TestFindings(t *testing.T) {
 			app.Stack.CustomNestedStacks[0].TemplateURL = "http://templates.example.com/a.json"
 		}, "which Azure cannot read"},
 		"a secret with a space": {func(app *appconfig.App) { app.Secrets[0].Name = "a b" }, "is no name of a secret"},
+		"secrets with one name in the vault": {func(app *appconfig.App) {
+			app.Secrets = append(app.Secrets, appconfig.Secret{Name: "smtp-password"})
+		}, "is the name of another secret in the key vault"},
+		"an identity without a name": {func(app *appconfig.App) { app.Permissions[0].Name = "роль" },
+			"is no name of an identity"},
 		"too many secrets": {func(app *appconfig.App) {
 			for i := range 300 {
 				app.Secrets = append(app.Secrets, appconfig.Secret{Name: fmt.Sprintf("s%d", i)})
 			}
 		}, "Azure allows 256"},
+		"too many roles": {func(app *appconfig.App) {
+			for i := range 150 {
+				r := app.Permissions[3]
+				r.Name = fmt.Sprintf("%s-%d", r.Name, i)
+				app.Permissions = append(app.Permissions, r)
+			}
+		}, "characters in an expression, and Azure allows 24576"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			app := stacktest.App("azure")
@@ -268,7 +306,7 @@ func TestHostileTexts(t *testing.T) {
 		app.BreakGlass = nil
 		for i := range app.Permissions {
 			app.Permissions[i].Description, app.Permissions[i].DisplayName = text.Draw(r, "about"), text.Draw(r, "label")
-			app.Permissions[i].Name = fmt.Sprint(i) + strings.ReplaceAll(text.Draw(r, "name"), "\n", "")
+			app.Permissions[i].Name = fmt.Sprint("role", i) + strings.ReplaceAll(text.Draw(r, "name"), "\n", "")
 			app.Permissions[i].Policies[1].AzureActions = []string{text.Draw(r, "action")}
 		}
 		app.Secrets[1].Description, app.Inputs[0].DisplayName = text.Draw(r, "secret"), text.Draw(r, "input")
