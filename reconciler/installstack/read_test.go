@@ -82,6 +82,19 @@ func TestABoundedAdministrator(t *testing.T) {
 	}
 }
 
+// TestBreadthOnAzure checks that a stack is warned of roles that allow everything, whatever they are written as.
+func TestBreadthOnAzure(t *testing.T) {
+	for _, policy := range []format.RolePolicy{{AzureBuiltInRoles: []string{"Owner"}}, {AzureActions: []string{"*"}},
+		{AzureBuiltInRoles: []string{"8E3AF657-a8ff-443c-a75c-2fe8c4bcb635"}}} {
+		app := stacktest.App("azure")
+		app.Permissions[0].Policies = []format.RolePolicy{policy}
+		if found := installstack.Read(app, stacktest.Facts()).Findings.String(); !strings.Contains(found,
+			"allows everything in the account") {
+			t.Errorf("%v: found %s", policy, found)
+		}
+	}
+}
+
 // TestKnownAccount checks that a known region is written out, and an unknown one stays open.
 func TestKnownAccount(t *testing.T) {
 	app, facts := stacktest.App("aws"), stacktest.Facts()

@@ -212,6 +212,9 @@ func placeholderInKey(v any) bool {
 	return false
 }
 
+// azureOwner is the id of the role Owner on Azure.
+const azureOwner = "8e3af657-a8ff-443c-a75c-2fe8c4bcb635"
+
 // checkBreadth warns about roles that may do everything.
 func (r *reader) checkBreadth(file string, role Role) {
 	bounded := role.Boundary != nil && !allowsEverything(role.Boundary)
@@ -225,9 +228,12 @@ func (r *reader) checkBreadth(file string, role Role) {
 		}
 	}
 	for _, grant := range slices.Concat(role.Grants, role.BuiltIn) {
-		if slices.Contains([]string{"roles/owner", "Owner"}, grant) {
+		if grant == "roles/owner" || grant == "Owner" || strings.EqualFold(grant, azureOwner) {
 			broad = append(broad, "the role "+grant)
 		}
+	}
+	if slices.Contains(role.Actions, "*") {
+		broad = append(broad, "the action *")
 	}
 	if len(broad) > 0 && !bounded {
 		r.warnf(file, "name the services that it needs, or give it a permissions_boundary that does",
