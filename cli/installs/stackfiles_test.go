@@ -166,7 +166,7 @@ func TestUploadedTemplate(t *testing.T) {
 }
 
 // TestStackLinkOnAzure checks the commands of a stack on Azure, which name the parameters without a default but for
-// secrets, and the link to the portal.
+// secrets, the commands of the module, and the link to the portal.
 func TestStackLinkOnAzure(t *testing.T) {
 	stack := api.Stack{Cloud: "azure", Name: "shop", Files: []api.StackFile{{Name: "azuredeploy.json",
 		Content: `{"parameters": {"a": {"type": "bool", "defaultValue": false}, "registry": {"type": "string"},
@@ -176,6 +176,15 @@ func TestStackLinkOnAzure(t *testing.T) {
 		"az group create --name shop --location LOCATION",
 		"az deployment group create --resource-group shop --name shop \\\n" +
 			"  --template-file shop/azuredeploy.json \\\n  --parameters registry=VALUE"}
+	if diff := cmp.Diff(want, commands); err != nil || diff != "" {
+		t.Errorf("%v: %s", err, diff)
+	}
+	module := api.Stack{Cloud: "azure", Name: "shop", Region: "westeurope",
+		Files: []api.StackFile{{Name: "main.tf"}, {Name: "azuredeploy.json"}}}
+	commands, err = stackCommands("acme", module)
+	want = []string{"nuon installs stack render acme --output-dir shop",
+		"az group create --name shop --location westeurope", "terraform -chdir=shop init",
+		"terraform -chdir=shop apply -var resource_group_name=shop"}
 	if diff := cmp.Diff(want, commands); err != nil || diff != "" {
 		t.Errorf("%v: %s", err, diff)
 	}

@@ -143,7 +143,12 @@ func stackCommands(install string, stack api.Stack) ([]string, error) {
 	dir := stack.Name
 	commands := []string{"nuon installs stack render " + install + " --output-dir " + dir}
 	if len(stack.Files) > 1 { // a Terraform module
-		commands = append(commands, "terraform -chdir="+dir+" init", "terraform -chdir="+dir+" apply")
+		apply := "terraform -chdir=" + dir + " apply"
+		if stack.Cloud == "azure" {
+			commands = append(commands, resourceGroup(stack))
+			apply += " -var resource_group_name=" + stack.Name
+		}
+		commands = append(commands, "terraform -chdir="+dir+" init", apply)
 		if stack.Cloud == "gcp" {
 			location := cmp.Or(stack.Region, "LOCATION")
 			commands = append(commands, "# or, instead of the two commands before, with Infrastructure Manager, which keeps "+
@@ -198,8 +203,12 @@ func azureCommands(commands []string, dir string, stack api.Stack) ([]string, er
 	if len(values) > 0 {
 		command += " \\\n  --parameters " + strings.Join(values, " ")
 	}
-	return append(commands, "az group create --name "+stack.Name+" --location "+cmp.Or(stack.Region, "LOCATION"),
-		command), nil
+	return append(commands, resourceGroup(stack), command), nil
+}
+
+// resourceGroup returns the command that creates the resource group of a stack on Azure.
+func resourceGroup(stack api.Stack) string {
+	return "az group create --name " + stack.Name + " --location " + cmp.Or(stack.Region, "LOCATION")
 }
 
 // requiredParameters returns the parameters of a template that have no default, by name, and which of them Azure hides.
