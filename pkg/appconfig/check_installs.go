@@ -55,6 +55,8 @@ var accountIDs = map[string]struct {
 	hint string
 }{
 	"account_id":      {lazyregexp.New(`^[0-9]{12}$`), "write its 12 digits, in quotes"},
+	"location":        {lazyregexp.New(`^[a-z0-9]+$`), "write its name without spaces, such as westeurope"},
+	"region":          {lazyregexp.New(`^[a-z0-9-]+$`), "write its name, in lower case and without spaces"},
 	"subscription_id": {guid, "write it as the portal shows it, in lower case"},
 	"tenant_id":       {guid, "write it as the portal shows it, in lower case"},
 }
