@@ -82,7 +82,7 @@ func TestABoundedAdministrator(t *testing.T) {
 	}
 }
 
-// TestBreadthOnAzure checks that a stack is warned of roles that allow everything, whatever they are written as.
+// TestBreadthOnAzure checks that a stack is warned of roles that allow everything, by name, id or action.
 func TestBreadthOnAzure(t *testing.T) {
 	for _, policy := range []format.RolePolicy{{AzureBuiltInRoles: []string{"Owner"}}, {AzureActions: []string{"*"}},
 		{AzureBuiltInRoles: []string{"8E3AF657-a8ff-443c-a75c-2fe8c4bcb635"}}} {

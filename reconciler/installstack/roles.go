@@ -33,7 +33,8 @@ func (r *reader) roles() []Role {
 	r.identify(all)
 	for i, role := range all {
 		if slices.ContainsFunc(all[:i], func(other Role) bool { return strings.EqualFold(other.Key, role.Key) }) {
-			r.errorf(roleFile(role.Key), "rename one of them; the case of letters does not count", "two roles have the name %s", quoted(role.Key))
+			r.errorf(roleFile(role.Key), "rename one of them; the case of letters does not count",
+				"two roles have the name %s", quoted(role.Key))
 		}
 	}
 	return all

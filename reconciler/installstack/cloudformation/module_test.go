@@ -48,8 +48,8 @@ func TestModule(t *testing.T) {
 	}
 }
 
-// TestModuleWithLikeNames checks that the parameters and resources of secrets differ if the name of one is that of another
-// with the word that their parameters end in.
+// TestModuleWithLikeNames checks that the parameters and resources of secrets differ if the name of one is that of
+// another with the word that their parameters end in.
 func TestModuleWithLikeNames(t *testing.T) {
 	app := stacktest.App("aws")
 	app.Secrets = append(app.Secrets, appconfig.Secret{Name: "wildcard_arn"}, appconfig.Secret{Name: "license_value"})
