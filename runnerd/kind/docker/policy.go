@@ -38,7 +38,7 @@ func (w *workspace) policy() (string, error) {
 		err = json.Unmarshal(content, &made)
 	}
 	if err != nil {
-		return "", fmt.Errorf("Buildah reads which images it may use from %s: %w; write that file as "+
+		return "", fmt.Errorf("read which images Buildah may use, from %s: %w; write that file as "+
 			"containers-policy.json(5) describes", from, err)
 	}
 	transports, _ := made["transports"].(map[string]any)
