@@ -173,7 +173,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case explained:
 		m.explained(msg)
 	case answered:
-		return tea.Batch(m.answered(msg), m.follow(msg))
+		return m.answered(msg)
 	case planned:
 		m.planned(msg)
 	case ruled:
@@ -285,8 +285,7 @@ func (m *model) opened(o opened) (cmd tea.Cmd) {
 // may arrive before the response: the control plane continues the workflow before it responds.
 func (m *model) heardOf(i *item, a api.Approval) tea.Cmd {
 	if l, sent := m.flight[a.ID]; sent && l.recorded(a) {
-		result := answered{id: a.ID, answer: l.batch.answer, approval: a}
-		return tea.Batch(m.answered(result), m.follow(result))
+		return m.answered(answered{id: a.ID, answer: l.batch.answer, approval: a})
 	}
 	if a.ContentDigest != i.approval.ContentDigest {
 		i.since = m.now

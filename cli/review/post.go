@@ -133,7 +133,7 @@ func (m *model) answered(a answered) tea.Cmd {
 	if len(m.flight) == 0 {
 		look = tea.Batch(look, m.look())
 	}
-	return tea.Batch(look, more)
+	return tea.Batch(look, more, m.follow(a))
 }
 
 // tell shows the progress of a batch, or its result.

@@ -366,6 +366,16 @@ func (e *evaluator) call(name string, a []any) any {
 	return e.pure(name, a, texts)
 }
 
+// problemOf returns the first argument that could not be computed, or nil.
+func problemOf(arguments []any) any {
+	for _, a := range arguments {
+		if problem, is := a.(armError); is {
+			return problem
+		}
+	}
+	return nil
+}
+
 // pure calls a function of its arguments alone.
 func (e *evaluator) pure(name string, a []any, texts []string) any {
 	switch name {
@@ -391,10 +401,8 @@ func (e *evaluator) pure(name string, a []any, texts []string) any {
 	case "not":
 		return a[0] == false
 	case "and":
-		for _, v := range a {
-			if problem, is := v.(armError); is {
-				panic(problem)
-			}
+		if problem := problemOf(a); problem != nil {
+			panic(problem)
 		}
 		return a[0] == true && a[1] == true
 	case "false":
@@ -406,10 +414,8 @@ func (e *evaluator) pure(name string, a []any, texts []string) any {
 		}
 		return at.Unix()
 	case "less":
-		for _, v := range a {
-			if problem, is := v.(armError); is {
-				return problem
-			}
+		if problem := problemOf(a); problem != nil {
+			return problem
 		}
 		return a[0].(int64) < a[1].(int64)
 	case "empty":

@@ -213,8 +213,8 @@ func placeholderInKey(v any) bool {
 	return false
 }
 
-// azureOwner is the id of the role Owner on Azure.
-const azureOwner = "8e3af657-a8ff-443c-a75c-2fe8c4bcb635"
+// AzureOwner is the id of the role Owner on Azure.
+const AzureOwner = "8e3af657-a8ff-443c-a75c-2fe8c4bcb635"
 
 // checkBreadth warns about roles that may do everything.
 func (r *reader) checkBreadth(file string, role Role) {
@@ -229,7 +229,7 @@ func (r *reader) checkBreadth(file string, role Role) {
 		}
 	}
 	for _, grant := range slices.Concat(role.Grants, role.BuiltIn) {
-		if grant == "roles/owner" || grant == "Owner" || strings.EqualFold(grant, azureOwner) {
+		if grant == "roles/owner" || grant == "Owner" || strings.EqualFold(grant, AzureOwner) {
 			broad = append(broad, "the role "+grant)
 		}
 	}

@@ -2,10 +2,9 @@ package cloud
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -38,8 +37,8 @@ func TestAzureStackModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := startRig(t, map[string]string{installstack.ModuleName: string(module), azure.FileName: string(raw),
-		"terraform.tfvars.json": string(sent)})
+	r := newRigOf(t, fstest.MapFS{installstack.ModuleName: {Data: module}, azure.FileName: {Data: raw},
+		"terraform.tfvars.json": {Data: sent}})
 	r.terraform("validate")
 	said := r.terraform("apply", "-auto-approve")
 	first, id := r.parameters(t)
@@ -89,16 +88,4 @@ func (r *rig) parameters(t *testing.T) (map[string]any, string) {
 	}
 	t.Fatal("there is no deployment")
 	return nil, ""
-}
-
-// startRig starts a cloud for a module of these files.
-func startRig(t *testing.T, files map[string]string) *rig {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return newRigOf(t, os.DirFS(dir))
 }

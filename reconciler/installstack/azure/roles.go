@@ -14,7 +14,7 @@ var builtInRoles = map[string]string{
 	"AcrPull":     "7f951dda-4ed3-4680-a7ca-43fe172d538d",
 	"AcrPush":     "8311e382-0749-4cb8-b61a-304f252e45ec",
 	"Contributor": "b24988ac-6180-42a0-ab88-20f7382dd24c",
-	"Owner":       "8e3af657-a8ff-443c-a75c-2fe8c4bcb635",
+	"Owner":       installstack.AzureOwner,
 	"Reader":      "acdd72a7-3385-48ef-bd42-f606fba81ae7",
 
 	"Azure Kubernetes Service Cluster Admin Role": "0ab0b1a8-8aac-4efd-b8c2-3ee1fb270be8",
