@@ -92,7 +92,7 @@ var layers = map[string][][]string{
 		{"cloud", "jobpod", "jobrole", "secretstore/azure", "secretstore/gcp"},
 		{"job", "kind/terraform/providertest", "tfbinary/find", "tfbinary/tofutest"},
 		// What runs in runnerd itself (runner), and what runs in its job processes (the others).
-		{"cluster", "helmsdk/source", "runner", "state", "transfer"},
+		{"cluster", "helmsdk/source", "runner", "sbom", "state", "transfer"},
 		{"cluster/clustertest", "secretstore/kubernetes"},
 		{"secretstore/jobstore"},
 		{"action", "deploy", "helmsdk", "secretsync"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -46,9 +47,9 @@ func (b Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	if err := w.build(ctx, builder); err != nil {
 		return api.JobResult{}, err
 	}
-	var attest func(string) image.Attestation
+	var attest image.Attest
 	if builder.Name == imagebuilder.Buildah { // the others attach their own
-		attest = w.provenance
+		attest = w.attest
 	}
 	layout, err := image.ReadLayout(ctx, env, w.path("image"), env.Spec.Build.Component, attest)
 	if err != nil {
@@ -74,6 +75,7 @@ type workspace struct {
 	dir     string
 	environ []string          // of the builder
 	secrets map[string]string // values by name
+	bases   []base            // images that were pulled, as far as the builder says which
 }
 
 // newWorkspace unpacks the context and writes the Dockerfile beside it.
@@ -136,10 +138,19 @@ func (w *workspace) context() string {
 
 // run runs one command of a builder with its output in the log. The error has the last line of it.
 func (w *workspace) run(ctx context.Context, builder imagebuilder.Builder, arguments []string) error {
+	return w.runTo(ctx, nil, builder, arguments)
+}
+
+// runTo is run with the standard output in stdout, unless it is nil.
+func (w *workspace) runTo(ctx context.Context, stdout io.Writer, builder imagebuilder.Builder,
+	arguments []string) error {
 	output, last := w.env.Log.Writer(api.Info), &lastLine{}
+	if stdout == nil {
+		stdout = output
+	}
 	program := subprocess.Program{
 		Path: builder.Path, Args: append([]string{string(builder.Name)}, arguments...), Dir: w.dir,
-		Env: w.environ, Stdout: output, Stderr: &tee{output, last},
+		Env: w.environ, Stdout: stdout, Stderr: &tee{output, last},
 		Name: string(builder.Name), Group: true, Grace: w.env.Timing.ToolGrace, Warn: w.env.Log.Warn,
 	}
 	err := execretry.Retry(ctx, func() error { return program.Run(ctx) })

@@ -2,19 +2,12 @@ package docker
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/nuon-toolkit/nuon/pkg/imagebuilder"
-	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
 // epochVariable is the build argument with the time that everything in an image gets, and epoch its
@@ -91,84 +84,4 @@ func (w *workspace) buildx() []string {
 	}
 	made = append(append(made, "--provenance", "mode=min", "--sbom=true"), w.secretOptions()...)
 	return append(made, "--output", w.output(), w.context())
-}
-
-// buildahList is the name of an image for several platforms, in the storage of the build.
-const buildahList = "localhost/built"
-
-// buildah builds in a storage of this build only, which the job's end removes. It makes a layer of each
-// instruction, so that later builds push only what changed.
-func (w *workspace) buildah(ctx context.Context, builder imagebuilder.Builder) error {
-	w.env.Log.Info("buildah attaches no SBOM; BuildKit does")
-	registries, err := w.registries()
-	if err != nil {
-		return err
-	}
-	policy, err := w.policy()
-	if err != nil {
-		return err
-	}
-	global := []string{"--root", w.path("storage"), "--runroot", w.path("run"), "--storage-driver", "vfs",
-		"--registries-conf", registries}
-	id, spec := w.path("id"), w.spec.Docker
-	// With a cache, 1.28 uses layers of one platform for another.
-	made := append(slices.Clone(global), "build", "--isolation", "chroot", "--layers", "--no-cache",
-		"--identity-label=false", "--signature-policy", policy, "--file", filepath.Join(w.path("dockerfile"), dockerfile),
-		"--ignorefile", filepath.Join(w.path("dockerfile"), ignoreFile))
-	for _, argument := range w.buildArguments() {
-		if name, value, _ := strings.Cut(argument, "="); name == epochVariable {
-			made = append(made, "--timestamp", value)
-			continue
-		}
-		made = append(made, "--build-arg", argument)
-	}
-	if spec.Target != "" {
-		made = append(made, "--target", spec.Target)
-	}
-	made = append(made, w.secretOptions()...)
-	if len(spec.Platforms) == 0 {
-		if err := w.run(ctx, builder, append(made, "--iidfile", id, w.context())); err != nil {
-			return err
-		}
-		built, err := subprocess.ReadUntrusted(w.dir, "id", 1<<10)
-		if err != nil {
-			return fmt.Errorf("read the id of the image: %w", err)
-		}
-		return w.run(ctx, builder,
-			append(global, "push", "--format", "oci", strings.TrimSpace(string(built)), "oci:"+w.path("image")))
-	}
-	for _, platform := range spec.Platforms { // one after the other, because their order is that in the index
-		if err := w.run(ctx, builder,
-			append(slices.Clone(made), "--platform", platform, "--manifest", buildahList, w.context())); err != nil {
-			return err
-		}
-	}
-	return w.run(ctx, builder, append(global, "manifest", "push", "--all", buildahList, "oci:"+w.path("image")))
-}
-
-// machineRegistries is where the owner of the machine configures registries for Buildah. Buildah itself
-// reads the directory beside it.
-const machineRegistries = "/etc/containers/registries.conf"
-
-// registries writes the settings of registries for a build: those of the machine, in which names without
-// a host are those of Docker Hub, as Dockerfiles mean them.
-func (w *workspace) registries() (string, error) {
-	made := map[string]any{}
-	content, err := os.ReadFile(machineRegistries)
-	if err == nil {
-		err = toml.Unmarshal(content, &made)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read %s: %w", machineRegistries, err)
-	}
-	delete(made, "registries") // an older form, which does not mix with this one
-	made["unqualified-search-registries"] = []string{"docker.io"}
-	if content, err = toml.Marshal(made); err != nil {
-		return "", err
-	}
-	file := w.path("registries.conf")
-	if err := os.WriteFile(file, content, 0o600); err != nil {
-		return "", err
-	}
-	return file, subprocess.GrantOwnership(file)
 }

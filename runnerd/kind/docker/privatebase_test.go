@@ -23,8 +23,9 @@ import (
 // basePassword opens the registry of the base image.
 const basePassword = "hidden-base-password"
 
-// privateBase pushes an image to a registry with a login, and returns its name and the digest of its layer.
-func (r *rig) privateBase(server *registrytest.Server) (name, layer string) {
+// privateBase pushes an image to a registry with a login, and returns its name, its digest and the digest of its
+// layer.
+func (r *rig) privateBase(server *registrytest.Server) (name, digest, layer string) {
 	r.t.Helper()
 	server.Handle("/v2/", artifacttest.Handler(""))
 	server.Require("/v2/", basePassword)
@@ -54,15 +55,15 @@ func (r *rig) privateBase(server *registrytest.Server) (name, layer string) {
 	m := artifact.RawManifest{Digest: sha256digest.Of(content), MediaType: artifact.MediaImageManifest, Content: content}
 	r.must(repository.PutRawManifest(r.t.Context(), m))
 	r.must(repository.PutTag(r.t.Context(), m, "1"))
-	return server.Host + "/acme/base:1", layer
+	return server.Host + "/acme/base:1", m.Digest, layer
 }
 
 // TestBuildahPrivateBase: FROM pulls an image with the logins of the builder, which are not in the image, and fails
-// without them.
+// without them. The provenance names the image by its digest.
 func TestBuildahPrivateBase(t *testing.T) {
 	r := buildahRig(t)
 	server := registrytest.New(t)
-	name, layer := r.privateBase(server)
+	name, digest, layer := r.privateBase(server)
 	r.environ = append(r.environ, "SSL_CERT_FILE="+server.CertificateFile())
 	r.spec.Dockerfile = "FROM " + name + "\nCOPY . /srv/\n"
 	if built, err := r.build(); err == nil || !strings.Contains(err.Error(), "buildah could not build the image") ||
@@ -85,6 +86,10 @@ func TestBuildahPrivateBase(t *testing.T) {
 	r.must(json.Unmarshal([]byte(config), &parsed))
 	if len(parsed.RootFS.Layers) != 2 || !slices.Contains(parsed.RootFS.Layers, layer) {
 		t.Errorf("the image has the layers %v, and its base %s", parsed.RootFS.Layers, layer)
+	}
+	from := r.provenance(listed).BuildDefinition.ResolvedDependencies
+	if len(from) != 2 || from[1].Name != name || "sha256:"+from[1].Digest["sha256"] != digest {
+		t.Errorf("the provenance names %+v, and the base is %s", from, digest)
 	}
 	if strings.Contains(config+r.log.String(), basePassword) {
 		t.Error("the password of the registry is in the image or in the log")

@@ -32,7 +32,7 @@ type Layout struct {
 	raws   map[string]artifact.RawManifest
 	close  func() error
 	root   string // the digest of the image
-	attest func(digest string) Attestation
+	attest Attest
 	made   map[string][]byte // by digest: what is attached to the image, and not in the directory
 }
 
@@ -42,10 +42,19 @@ type Attestation struct {
 	Statement     []byte // JSON
 }
 
+// Subject is what something may be attached to: a built image, or its part for one platform.
+type Subject struct {
+	Digest string
+	Whole  bool            // it is no part of another
+	Layers []artifact.Blob // from the lowest up; none of an image for several platforms
+}
+
+// Attest returns what is attached to a subject in a layout.
+type Attest func(layout *Layout, subject Subject) ([]Attestation, error)
+
 // ReadLayout reads the only image of a layout, and checks its manifests. name is what people call the image. attest
-// returns what is attached to the image with a digest; nil for nothing.
-func ReadLayout(ctx context.Context, env *job.Env, dir, name string, attest func(digest string) Attestation) (
-	*Layout, error) {
+// is nil if nothing is attached.
+func ReadLayout(ctx context.Context, env *job.Env, dir, name string, attest Attest) (*Layout, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the built image: %w", err)
@@ -197,28 +206,61 @@ func (l *Layout) digested(digest string, limit int64) ([]byte, error) {
 	return content, err
 }
 
-// Referrers returns what is attached to the image; the rest that belongs to a built image is in its index.
+// Referrers returns what is attached to a manifest; the rest that belongs to a built image is in its index.
 func (l *Layout) Referrers(_ context.Context, m artifact.RawManifest, _ int) ([]string, error) {
-	if l.attest == nil || m.Digest != l.root {
+	if _, made := l.made[m.Digest]; l.attest == nil || made {
 		return nil, nil
 	}
-	attached := l.attest(m.Digest)
-	add := func(media string, content []byte) map[string]any {
-		digest := sha256digest.Of(content)
-		l.made[digest] = content
-		return map[string]any{"mediaType": media, "digest": digest, "size": len(content)}
-	}
-	layer := add(statementType, attached.Statement)
-	layer["annotations"] = map[string]string{"in-toto.io/predicate-type": attached.PredicateType}
-	content, err := json.Marshal(map[string]any{
-		"schemaVersion": 2, "mediaType": artifact.MediaImageManifest, "artifactType": statementType,
-		"config": add(ocispec.MediaTypeEmptyJSON, ocispec.DescriptorEmptyJSON.Data), "layers": []any{layer},
-		"subject": map[string]any{"mediaType": m.MediaType, "digest": m.Digest, "size": len(m.Content)},
-	})
+	subject, err := l.subject(m)
 	if err != nil {
 		return nil, err
 	}
-	return []string{add(artifact.MediaImageManifest, content)["digest"].(string)}, nil
+	attached, err := l.attest(l, subject)
+	if err != nil {
+		return nil, err
+	}
+	var digests []string
+	for _, one := range attached {
+		digest, err := l.attach(m, one)
+		if err != nil {
+			return nil, err
+		}
+		digests = append(digests, digest)
+	}
+	return digests, nil
+}
+
+// subject describes a manifest of the image.
+func (l *Layout) subject(m artifact.RawManifest) (Subject, error) {
+	made := Subject{Digest: m.Digest, Whole: m.Digest == l.root}
+	named, err := parse(m)
+	if err != nil || named.Config == nil || named.Config.MediaType != ocispec.MediaTypeImageConfig {
+		return made, err
+	}
+	for _, layer := range named.Layers {
+		made.Layers = append(made.Layers, artifact.Blob{Digest: layer.Digest, Size: layer.Size})
+	}
+	return made, nil
+}
+
+// attach makes the manifest of an attestation of m, and returns its digest.
+func (l *Layout) attach(m artifact.RawManifest, attached Attestation) (string, error) {
+	add := func(media string, content []byte) descriptor {
+		made := descriptor{MediaType: media, Digest: sha256digest.Of(content), Size: int64(len(content))}
+		l.made[made.Digest] = content
+		return made
+	}
+	layer := add(statementType, attached.Statement)
+	layer.Annotations = map[string]string{"in-toto.io/predicate-type": attached.PredicateType}
+	content, err := json.Marshal(map[string]any{
+		"schemaVersion": 2, "mediaType": artifact.MediaImageManifest, "artifactType": statementType,
+		"config": add(ocispec.MediaTypeEmptyJSON, ocispec.DescriptorEmptyJSON.Data), "layers": []descriptor{layer},
+		"subject": descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: int64(len(m.Content))},
+	})
+	if err != nil {
+		return "", err
+	}
+	return add(artifact.MediaImageManifest, content).Digest, nil
 }
 
 // Resolve returns "": a built image has no tags.

@@ -61,9 +61,9 @@ type descriptor struct {
 	MediaType string   `json:"mediaType"`
 	Digest    string   `json:"digest"`
 	Size      int64    `json:"size"`
-	URLs      []string `json:"urls"`
+	URLs      []string `json:"urls,omitempty"`
 
-	Annotations map[string]string `json:"annotations"`
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // content is what a manifest or an index names.

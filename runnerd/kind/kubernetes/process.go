@@ -61,7 +61,7 @@ func kustomizeInProcess(ctx context.Context, env *job.Env, layer []byte, spec ap
 	if err != nil {
 		return "", fmt.Errorf("start kustomize: %w", err)
 	}
-	stdout := &limitedBuffer{most: maxOutput}
+	stdout := &subprocess.Output{Max: maxOutput}
 	err = subprocess.Program{
 		Path: program, Args: []string{"kustomize"}, Dir: "/", Env: []string{varKustomize + "=1"}, Stdin: input,
 		Stdout: stdout, Stderr: io.Discard, Name: "kustomize", Grace: env.Timing.ToolGrace, Warn: env.Log.Warn,
@@ -71,12 +71,12 @@ func kustomizeInProcess(ctx context.Context, env *job.Env, layer []byte, spec ap
 	}
 	exit := (*exec.ExitError)(nil)
 	switch {
-	case err == nil && stdout.full:
+	case err == nil && stdout.Exceeded():
 		return "", errOutputTooLarge
 	case err == nil:
-		return stdout.text.String(), nil
+		return string(stdout.Bytes()), nil
 	case errors.As(err, &exit) && exit.ExitCode() == exitRejected:
-		return "", errors.New(stdout.text.String())
+		return "", errors.New(string(stdout.Bytes()))
 	case errors.As(err, &exit) && exit.ExitCode() == exitMemory:
 		return "", fmt.Errorf("kustomize takes more than %d MiB of memory; divide it into several components, and see "+
 			"whether bases, aliases or replacements multiply what they hold", maxMemory>>20)
@@ -104,22 +104,6 @@ func kustomizeInput(dir string, layer []byte, order kustomizeOrder) (*os.File, e
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
-}
-
-// limitedBuffer stores up to most bytes.
-type limitedBuffer struct {
-	most int
-	text bytes.Buffer
-	full bool
-}
-
-// Write stores all of text or nothing.
-func (o *limitedBuffer) Write(text []byte) (int, error) {
-	if o.text.Len()+len(text) > o.most {
-		o.full = true
-		return 0, errOutputTooLarge
-	}
-	return o.text.Write(text)
 }
 
 // RunKustomizeProcess runs kustomize and ends this process if it was started for that. In any other process

@@ -127,18 +127,3 @@ func TestScreenLeavesOutWhatIsTooLong(t *testing.T) {
 		t.Errorf("the state that Terraform printed is %q", shown.state)
 	}
 }
-
-func TestBounded(t *testing.T) {
-	t.Parallel()
-	kept := &limitedBuffer{most: 4}
-	for text, fits := range map[string]bool{"12": true, "345": false} {
-		kept.text.Reset()
-		if _, err := kept.Write([]byte("12")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := kept.Write([]byte(text)); (err == nil) != fits || kept.full == fits {
-			t.Errorf("%s: %v", text, err)
-		}
-		kept.full = false
-	}
-}

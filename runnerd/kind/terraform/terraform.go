@@ -1,7 +1,6 @@
 package terraform
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -154,17 +153,17 @@ func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
 	if err := subprocess.GrantRead(plan); err != nil {
 		return nil, err
 	}
-	raw := &limitedBuffer{most: maxPlan}
+	raw := &subprocess.Output{Max: maxPlan}
 	stderr := t.env.Log.Writer(api.Warn)
 	err := t.runDirectly(ctx, raw, stderr, "show", "-json", "-no-color", plan)
 	_ = stderr.Close()
-	if raw.full {
+	if raw.Exceeded() {
 		return nil, errPlanTooLarge
 	}
 	if err != nil {
 		return nil, t.commandError(ctx, "show", err, nil)
 	}
-	return raw.text.Bytes(), nil
+	return raw.Bytes(), nil
 }
 
 // maxPlan bounds a plan in bytes, both as a file and as JSON.
@@ -172,22 +171,6 @@ const maxPlan = 256 << 20
 
 // errPlanTooLarge is the error for both.
 var errPlanTooLarge = fmt.Errorf("the plan has more than %d MiB; divide the component into smaller ones", maxPlan>>20)
-
-// limitedBuffer stores up to most bytes, and returns an error for more.
-type limitedBuffer struct {
-	most int
-	text bytes.Buffer
-	full bool
-}
-
-// Write stores all of text or nothing.
-func (b *limitedBuffer) Write(text []byte) (int, error) {
-	if b.text.Len()+len(text) > b.most {
-		b.full = true
-		return 0, errPlanTooLarge
-	}
-	return b.text.Write(text)
-}
 
 // apply applies a plan file. done means that Terraform finished all of it, which counts even if
 // it was interrupted at the same time.
