@@ -15,8 +15,8 @@ import (
 // unguarded lists the files of the product that make connections without pkg/netguard, with the reason why nobody
 // else chooses their addresses.
 var unguarded = map[string]string{
-	"pkg/artifact/repository.go":               "the registry that the owner of the program configured",
-	"pkg/artifact/throttle.go":                 "the base transport of such a registry",
+	"pkg/oci/repository.go":                    "the registry that the owner of the program configured",
+	"pkg/oci/throttle.go":                      "the base transport of such a registry",
 	"pkg/azureidentity/azureidentity.go":       "the token services of Azure",
 	"pkg/gitpack/remote.go":                    "the caller's transport",
 	"pkg/netguard/transport.go":                "the guarded transport itself",

@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/devcontract"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/pkg/registrylogin"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
@@ -84,7 +85,7 @@ func (v vendorRegistry) garbage() garbage.Registry {
 	if v.deleter != nil {
 		get = v.deleter
 	}
-	made.Credential = artifact.Renewed(get)
+	made.Credential = oci.Renewed(get)
 	return made
 }
 
@@ -113,7 +114,7 @@ func (v vendorRegistry) Check(ctx context.Context) error {
 
 // Push stores a packed source for build runners.
 func (v vendorRegistry) Push(ctx context.Context, repository string, source artifact.Artifact) (string, error) {
-	return build.Registry{Base: v.reference, Credential: artifact.Renewed(v.credential), Client: v.client}.Push(ctx,
+	return build.Registry{Base: v.reference, Credential: oci.Renewed(v.credential), Client: v.client}.Push(ctx,
 		repository, source)
 }
 
@@ -125,6 +126,6 @@ func (v vendorRegistry) blobs() runner.VendorRegistry {
 	}
 	return runner.VendorRegistry{
 		Base: scheme + v.reference.Host, Prefix: v.reference.Repository,
-		Reader: artifact.NewReader(v.reference.Host, artifact.Renewed(v.credential), v.client),
+		Reader: oci.NewReader(v.reference.Host, oci.Renewed(v.credential), v.client),
 	}
 }

@@ -8,10 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	godigest "github.com/opencontainers/go-digest"
-	"github.com/opencontainers/image-spec/specs-go"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
@@ -61,7 +57,10 @@ const (
 
 // createdAt is the fixed value of the created annotation, so that no registry or client fills in
 // the current time.
-const createdAt = "1970-01-01T00:00:00Z"
+const (
+	annotationCreated = "org.opencontainers.image.created"
+	createdAt         = "1970-01-01T00:00:00Z"
+)
 
 // ErrDamaged is wrapped when bytes do not match their digest or format.
 var ErrDamaged = errors.New("damaged artifact")
@@ -119,68 +118,85 @@ func (a Artifact) Extract(dir string, limits Limits) error {
 	return WriteTree(files, dir, limits)
 }
 
-// Manifest returns the bytes of the OCI 1.1 image manifest. Fields are in the order of the
-// specification's types and map keys are sorted, so the bytes are deterministic.
+// manifest and descriptor are those of the OCI image specification, as far as artifacts of nuon use them. The order of
+// the fields is that of the specification's own types.
+type manifest struct {
+	SchemaVersion int               `json:"schemaVersion"`
+	MediaType     string            `json:"mediaType"`
+	ArtifactType  string            `json:"artifactType"`
+	Config        descriptor        `json:"config"`
+	Layers        []descriptor      `json:"layers"`
+	Annotations   map[string]string `json:"annotations,omitempty"`
+}
+
+type descriptor struct {
+	MediaType string `json:"mediaType"`
+	Digest    string `json:"digest"`
+	Size      int64  `json:"size"`
+}
+
+// emptyType is the type of the config of an artifact without one. Source: opencontainers/image-spec, manifest.md.
+const emptyType = "application/vnd.oci.empty.v1+json"
+
+// EmptyConfig is the content of the config of an artifact.
+const EmptyConfig = "{}"
+
+// emptyConfig does not inline the data: some registries reject that, and the blob is pushed anyway.
+func emptyConfig() descriptor {
+	return descriptor{MediaType: emptyType, Digest: sha256digest.Of([]byte(EmptyConfig)), Size: int64(len(EmptyConfig))}
+}
+
+// Manifest returns the bytes of the OCI 1.1 image manifest. Map keys are sorted, so the bytes are deterministic.
 func (a Artifact) Manifest() ([]byte, error) {
 	annotations := maps.Clone(a.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[ocispec.AnnotationCreated] = createdAt
-	manifest, err := json.Marshal(ocispec.Manifest{
-		Versioned:    specs.Versioned{SchemaVersion: 2},
-		MediaType:    ocispec.MediaTypeImageManifest,
-		ArtifactType: string(a.Type),
-		Config:       withoutData(ocispec.DescriptorEmptyJSON),
-		Layers:       []ocispec.Descriptor{a.layerDescriptor()},
-		Annotations:  annotations,
+	annotations[annotationCreated] = createdAt
+	layer := a.LayerBlob()
+	content, err := json.Marshal(manifest{
+		SchemaVersion: 2, MediaType: MediaImageManifest, ArtifactType: string(a.Type), Config: emptyConfig(),
+		Layers:      []descriptor{{MediaType: string(a.Type) + "." + string(a.Form), Digest: layer.Digest, Size: layer.Size}},
+		Annotations: annotations,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write manifest: %w", err)
 	}
-	return manifest, nil
+	return content, nil
 }
 
-// withoutData returns the descriptor without its inlined data: some registries reject inlined
-// data, and the blob is pushed anyway.
-func withoutData(full ocispec.Descriptor) ocispec.Descriptor {
-	return ocispec.Descriptor{MediaType: full.MediaType, Digest: full.Digest, Size: full.Size}
+// LayerBlob identifies the layer.
+func (a Artifact) LayerBlob() Blob {
+	return Blob{Digest: sha256digest.Of(a.Layer), Size: int64(len(a.Layer))}
 }
 
-func (a Artifact) layerDescriptor() ocispec.Descriptor {
-	return ocispec.Descriptor{
-		MediaType: string(a.Type) + "." + string(a.Form),
-		Digest:    godigest.Digest(sha256digest.Of(a.Layer)),
-		Size:      int64(len(a.Layer)),
+// ParseManifest parses a manifest of the form that Manifest creates. It returns the artifact without its layer, and
+// what identifies that. Errors wrap ErrDamaged.
+func ParseManifest(content []byte) (Artifact, Blob, error) {
+	var parsed manifest
+	if err := json.Unmarshal(content, &parsed); err != nil {
+		return Artifact{}, Blob{}, fmt.Errorf("%w: the manifest is not JSON: %w", ErrDamaged, err)
 	}
-}
-
-// parseManifest parses a manifest of the form that Manifest creates. It returns the artifact
-// without its layer, and the descriptor of the layer.
-func parseManifest(content []byte) (Artifact, ocispec.Descriptor, error) {
-	var manifest ocispec.Manifest
-	if err := json.Unmarshal(content, &manifest); err != nil {
-		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf("%w: the manifest is not JSON: %w", ErrDamaged, err)
+	if parsed.MediaType != MediaImageManifest || len(parsed.Layers) != 1 {
+		return Artifact{}, Blob{}, fmt.Errorf("%w: the manifest is %q with %d layers, an artifact of nuon is %q with one",
+			ErrDamaged, parsed.MediaType, len(parsed.Layers), MediaImageManifest)
 	}
-	if manifest.MediaType != ocispec.MediaTypeImageManifest || len(manifest.Layers) != 1 {
-		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf(
-			"%w: the manifest is %q with %d layers, an artifact of nuon is %q with one",
-			ErrDamaged, manifest.MediaType, len(manifest.Layers), ocispec.MediaTypeImageManifest)
-	}
-	layer := manifest.Layers[0]
-	form, known := strings.CutPrefix(layer.MediaType, manifest.ArtifactType+".")
+	layer := parsed.Layers[0]
+	form, known := strings.CutPrefix(layer.MediaType, parsed.ArtifactType+".")
 	if !known || !slices.Contains([]Form{FormTree, FormSealed}, Form(form)) {
-		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf(
-			"%w: artifact type %q with a layer of type %q is not one that nuon makes",
-			ErrDamaged, manifest.ArtifactType, layer.MediaType)
+		return Artifact{}, Blob{}, fmt.Errorf("%w: artifact type %q with a layer of type %q is not one that nuon makes",
+			ErrDamaged, parsed.ArtifactType, layer.MediaType)
 	}
-	if err := sha256digest.Check(layer.Digest.String()); err != nil {
-		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf("%w: layer: %w", ErrDamaged, err)
+	if err := sha256digest.Check(layer.Digest); err != nil {
+		return Artifact{}, Blob{}, fmt.Errorf("%w: layer: %w", ErrDamaged, err)
 	}
 	if layer.Size < 0 {
-		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf("%w: the layer has a size of %d bytes",
-			ErrDamaged, layer.Size)
+		return Artifact{}, Blob{}, fmt.Errorf("%w: the layer has a size of %d bytes", ErrDamaged, layer.Size)
 	}
-	delete(manifest.Annotations, ocispec.AnnotationCreated)
-	return Artifact{Type: Media(manifest.ArtifactType), Form: Form(form), Annotations: manifest.Annotations}, layer, nil
+	if parsed.Config.Digest != emptyConfig().Digest {
+		return Artifact{}, Blob{}, fmt.Errorf("%w: the manifest has a config, and an artifact of nuon has none", ErrDamaged)
+	}
+	delete(parsed.Annotations, annotationCreated)
+	return Artifact{Type: Media(parsed.ArtifactType), Form: Form(form), Annotations: parsed.Annotations},
+		Blob{Digest: layer.Digest, Size: layer.Size}, nil
 }

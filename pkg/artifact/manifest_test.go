@@ -24,14 +24,14 @@ func FuzzManifest(f *testing.F) {
 	f.Add([]byte(`{"mediaType":"application/vnd.oci.image.manifest.v1+json","layers":[{"mediaType":".tar+gzip","digest":"sha256:0","size":-1}]}`))
 	f.Add([]byte(`{"layers":null,"annotations":{"org.opencontainers.image.created":"now"}}`))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		came, layer, err := parseManifest(content)
+		came, layer, err := ParseManifest(content)
 		if err != nil {
 			if !errors.Is(err, ErrDamaged) {
 				t.Fatalf("refused, but not as damaged: %v", err)
 			}
 			return
 		}
-		if sha256digest.Check(layer.Digest.String()) != nil || layer.Size < 0 ||
+		if sha256digest.Check(layer.Digest) != nil || layer.Size < 0 ||
 			!slices.Contains([]Form{FormTree, FormSealed}, came.Form) {
 			t.Fatalf("taken: %+v with a layer %+v", came, layer)
 		}
@@ -40,7 +40,7 @@ func FuzzManifest(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
-		back, _, err := parseManifest(again)
+		back, _, err := ParseManifest(again)
 		if err != nil {
 			t.Fatalf("what was written is refused: %v", err)
 		}

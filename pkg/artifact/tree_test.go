@@ -134,7 +134,7 @@ func TestManifestNamesNothingButItsInputs(t *testing.T) {
 		`"annotations":{"org.opencontainers.image.created":"1970-01-01T00:00:00Z"}`) {
 		t.Errorf("manifest is %s", manifest)
 	}
-	back, layer, err := parseManifest(manifest)
+	back, layer, err := ParseManifest(manifest)
 	if err != nil || back.Type != MediaTerraform || back.Form != FormTree || layer.Size != int64(len(packed.Layer)) {
 		t.Errorf("read back %+v, layer %v: %v", back, layer, err)
 	}

@@ -16,8 +16,9 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/cloudtest"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
@@ -76,12 +77,12 @@ func TestOtherRegistries(t *testing.T) {
 func TestECR(t *testing.T) {
 	c := newCloud(t)
 	runner(t, c, nil)
-	c.AWS.ServeECR(artifacttest.Handler(t.TempDir()))
+	c.AWS.ServeECR(ocitest.Handler(t.TempDir()))
 	s := open(t, c, ecrRegistry, Identity{})
 	base := c.Client()
 	base.Transport = s.Transport(base.Transport)
-	repository, err := artifact.OpenClient(artifact.Reference{Host: ecrRegistry, Repository: "nuon/builds/api"},
-		artifact.Renewed(s.Credential), base)
+	repository, err := oci.OpenClient(artifact.Reference{Host: ecrRegistry, Repository: "nuon/builds/api"},
+		oci.Renewed(s.Credential), base)
 	must(t, err)
 	content := []byte("layer")
 	blob := artifact.Blob{Digest: sha256digest.Of(content), Size: int64(len(content))}
@@ -114,12 +115,12 @@ func TestECR(t *testing.T) {
 func TestECRRefuses(t *testing.T) {
 	c := newCloud(t)
 	runner(t, c, func(action, _ string) bool { return action == "ecr:GetAuthorizationToken" })
-	c.AWS.ServeECR(artifacttest.Handler(t.TempDir()))
+	c.AWS.ServeECR(ocitest.Handler(t.TempDir()))
 	s := open(t, c, ecrRegistry, Identity{})
 	base := c.Client()
 	base.Transport = s.Transport(base.Transport)
-	repository, err := artifact.OpenClient(artifact.Reference{Host: ecrRegistry, Repository: "api"},
-		artifact.Renewed(s.Credential), base)
+	repository, err := oci.OpenClient(artifact.Reference{Host: ecrRegistry, Repository: "api"},
+		oci.Renewed(s.Credential), base)
 	must(t, err)
 	err = repository.PutBlob(t.Context(), artifact.Blob{Digest: sha256digest.Of(nil)}, bytes.NewReader(nil))
 	for _, want := range []string{"forbidden", "the repository is missing, and cannot be created",
@@ -134,7 +135,7 @@ func TestECRRefuses(t *testing.T) {
 func TestARoleForEachSource(t *testing.T) {
 	c := newCloud(t)
 	own := runner(t, c, nil)
-	c.AWS.ServeECR(artifacttest.Handler(t.TempDir()))
+	c.AWS.ServeECR(ocitest.Handler(t.TempDir()))
 	pull := c.AWS.AddRole(cloudtest.Role{Account: "444455556666", Name: "pull", TrustedBy: []string{own.ARN()},
 		ExternalID: "org_1"})
 	_, password, err := open(t, c, ecrRegistry, Identity{Role: pull.ARN(), ExternalID: "org_1"}).Credential(t.Context())

@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
@@ -108,7 +109,7 @@ func (b *bench) serveRegistry() build.Registry {
 		Base: artifact.Reference{
 			Host: strings.TrimPrefix(server.URL, "http://"), Repository: "vendor", PlainHTTP: true,
 		},
-		Credential: artifact.Basic("test", token), Client: &http.Client{},
+		Credential: oci.Basic("test", token), Client: &http.Client{},
 	}
 }
 

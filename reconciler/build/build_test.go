@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -85,7 +86,7 @@ func TestOnePushAllTheWayToBuilds(t *testing.T) {
 // packedSource checks what a build runner would pull, and its spec.
 func (b *bench) packedSource(built store.Build, want []string) {
 	b.t.Helper()
-	repository, err := artifact.Open(b.vendor.Base.Child(b.org+"/sources/"+built.ComponentID), b.vendor.Credential)
+	repository, err := oci.Open(b.vendor.Base.Child(b.org+"/sources/"+built.ComponentID), b.vendor.Credential)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -71,7 +72,7 @@ func (b *bench) job(built store.Build) (spec api.JobSpec) {
 // sourceOf returns the files that a build would find, by path.
 func (b *bench) sourceOf(built store.Build) map[string]string {
 	b.t.Helper()
-	repository, err := artifact.Open(b.vendor.Base.Child(b.org+"/sources/"+built.ComponentID), b.vendor.Credential)
+	repository, err := oci.Open(b.vendor.Base.Child(b.org+"/sources/"+built.ComponentID), b.vendor.Credential)
 	if err != nil {
 		b.t.Fatal(err)
 	}

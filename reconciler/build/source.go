@@ -8,6 +8,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 )
 
 // SourceStore stores packed sources where build runners can pull them.
@@ -22,14 +23,14 @@ type Registry struct {
 	// Base is the host and the prefix of the product's repositories.
 	Base artifact.Reference
 	// Credential may push there.
-	Credential artifact.Credential
+	Credential oci.Credential
 	// Client sends the requests.
 	Client *http.Client
 }
 
-// Push stores a packed source. An error of the registry is an *artifact.Error.
+// Push stores a packed source. An error of the registry is an *oci.Error.
 func (r Registry) Push(ctx context.Context, repository string, source artifact.Artifact) (string, error) {
-	opened, err := artifact.OpenClient(r.Base.Child(repository), r.Credential, r.Client)
+	opened, err := oci.OpenClient(r.Base.Child(repository), r.Credential, r.Client)
 	if err != nil {
 		return "", err
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -48,7 +48,7 @@ func (c *Catalog) SyncNow(ctx context.Context, org, appID string) (*store.Revisi
 // does not accept a source now is another server's refusal.
 func (c *Catalog) build(ctx context.Context, org, appID string) error {
 	err := c.builder.Reconcile(ctx, org, appID)
-	var refused *artifact.Error
+	var refused *oci.Error
 	if errors.As(err, &refused) {
 		return refusal.New(refusal.Upstream, "registry_refused", err.Error(),
 			"The control plane tries again until the registry accepts it.")

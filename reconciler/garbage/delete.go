@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -32,9 +33,9 @@ func (c *Collector) deleteAll(ctx context.Context, org string, made *api.Registr
 		}
 		shown := viewOf(garbage[0], api.GarbageDeleted)
 		deleted, err := c.delete(ctx, org, garbage[0], &images)
-		var refusal *artifact.Error
+		var refusal *oci.Error
 		switch {
-		case errors.As(err, &refusal) && refusal.Reason == artifact.NoDeletion:
+		case errors.As(err, &refusal) && refusal.Reason == oci.NoDeletion:
 			made.Unsupported, made.More = explain(c.registry.Base.Host, refusal.Err), false
 			for _, left := range garbage {
 				made.Garbage = append(made.Garbage, viewOf(left, api.GarbageUnneeded))
@@ -108,7 +109,7 @@ type images struct {
 // delete deletes content. The artifact of an image goes last: it lists what else is to be deleted.
 func (i *images) delete(ctx context.Context, tx *store.Tx, g store.RegistryGarbage) error {
 	c := i.collector
-	repository, err := artifact.OpenClient(c.registry.Base.Child(g.Repository), c.registry.Credential, c.registry.Client)
+	repository, err := oci.OpenClient(c.registry.Base.Child(g.Repository), c.registry.Credential, c.registry.Client)
 	if err != nil {
 		return err
 	}
@@ -141,14 +142,14 @@ func (i *images) delete(ctx context.Context, tx *store.Tx, g store.RegistryGarba
 
 // manifests returns the manifests of the image that an artifact lists, each before those that it names. It
 // returns none for another artifact, and for one that the registry does not have.
-func (i *images) manifests(ctx context.Context, repository *artifact.Repository, digest string) ([]string, error) {
+func (i *images) manifests(ctx context.Context, repository *oci.Repository, digest string) ([]string, error) {
 	key := repository.Reference().Repository + "@" + digest
 	if known, done := i.read[key]; done {
 		return slices.Clone(known), nil
 	}
 	parts, err := repository.Parts(ctx, digest)
-	var refusal *artifact.Error
-	if errors.As(err, &refusal) && refusal.Reason == artifact.NotFound {
+	var refusal *oci.Error
+	if errors.As(err, &refusal) && refusal.Reason == oci.NotFound {
 		return nil, nil
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -28,7 +29,7 @@ const (
 // Registry is the vendor's registry.
 type Registry struct {
 	Base       artifact.Reference
-	Credential artifact.Credential // may delete
+	Credential oci.Credential // may delete
 	Client     *http.Client
 	// Unsupported is why the registry deletes nothing on a client's request; empty if that is not known.
 	Unsupported string

@@ -15,8 +15,9 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/garbage"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -37,7 +38,7 @@ const org = "org_1"
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, base: artifacttest.Registry(t)}
+	w := &world{T: t, base: ocitest.Registry(t)}
 	dsn := storetest.DSN(t)
 	var err error
 	if w.store, err = store.Open(t.Context(), dsn); err != nil {
@@ -70,9 +71,9 @@ func (w *world) exec(sql string, args ...any) {
 }
 
 // repository opens a repository of the component.
-func (w *world) repository(name string) *artifact.Repository {
+func (w *world) repository(name string) *oci.Repository {
 	w.Helper()
-	opened, err := artifact.Open(w.base.Child(name), artifact.Credential{})
+	opened, err := oci.Open(w.base.Child(name), oci.Credential{})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -300,8 +301,8 @@ func TestImagesThatShareContent(t *testing.T) {
 	repository := w.repository(artifacts)
 	platform := func(name string) artifact.RawManifest {
 		return w.manifest(repository, artifact.MediaImageManifest, map[string]any{
-			"config": artifacttest.PutBlob(t, repository, "application/vnd.oci.image.config.v1+json", []byte("{}")),
-			"layers": []any{artifacttest.PutBlob(t, repository, "application/vnd.oci.image.layer.v1.tar", []byte(name))},
+			"config": ocitest.PutBlob(t, repository, "application/vnd.oci.image.config.v1+json", []byte("{}")),
+			"layers": []any{ocitest.PutBlob(t, repository, "application/vnd.oci.image.layer.v1.tar", []byte(name))},
 		})
 	}
 	one, two, both := platform("one"), platform("two"), platform("both")
@@ -328,9 +329,9 @@ func TestImagesThatShareContent(t *testing.T) {
 	}
 }
 
-func (w *world) manifest(to *artifact.Repository, media string, keys map[string]any) artifact.RawManifest {
+func (w *world) manifest(to *oci.Repository, media string, keys map[string]any) artifact.RawManifest {
 	w.Helper()
-	made := artifacttest.Manifest(media, keys)
+	made := ocitest.Manifest(media, keys)
 	if err := to.PutRawManifest(w.Context(), made); err != nil {
 		w.Fatal(err)
 	}
@@ -338,13 +339,13 @@ func (w *world) manifest(to *artifact.Repository, media string, keys map[string]
 }
 
 // image pushes an index of platforms and the artifact that lists it, and returns the digests of both.
-func (w *world) image(to *artifact.Repository, name string, platforms ...artifact.RawManifest) (
+func (w *world) image(to *oci.Repository, name string, platforms ...artifact.RawManifest) (
 	packed, index string) {
 	w.Helper()
 	listed := image.Image{Repository: "example.com/" + name}
 	var descriptors []any
 	for _, p := range platforms {
-		descriptors = append(descriptors, artifacttest.Descriptor(p))
+		descriptors = append(descriptors, ocitest.Descriptor(p))
 		listed.Manifests = append(listed.Manifests, image.Manifest{Digest: p.Digest, MediaType: p.MediaType,
 			Size: int64(len(p.Content))})
 	}

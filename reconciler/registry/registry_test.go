@@ -22,6 +22,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
@@ -58,9 +59,9 @@ func (r *rig) token(prefix string, actions ...string) string {
 	return r.signer.Issue(prefix, actions, r.now.Add(time.Hour))
 }
 
-func (r *rig) open(t *testing.T, repository string, credential artifact.Credential) *artifact.Repository {
+func (r *rig) open(t *testing.T, repository string, credential oci.Credential) *oci.Repository {
 	t.Helper()
-	opened, err := artifact.Open(artifact.Reference{Host: r.host, Repository: repository, PlainHTTP: true}, credential)
+	opened, err := oci.Open(artifact.Reference{Host: r.host, Repository: repository, PlainHTTP: true}, credential)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,9 +84,9 @@ func TestPushAndPull(t *testing.T) {
 	r := start(t, t.TempDir())
 	token := r.token("dev/vendor", ActionPull, ActionPush)
 	packed := module(t, "# one\n")
-	for name, credential := range map[string]artifact.Credential{
-		"basic":  artifact.Basic("anyone", token),
-		"bearer": artifact.Bearer(token),
+	for name, credential := range map[string]oci.Credential{
+		"basic":  oci.Basic("anyone", token),
+		"bearer": oci.Bearer(token),
 	} {
 		t.Run(name, func(t *testing.T) {
 			repository := r.open(t, "dev/vendor/hello/"+name, credential)
@@ -114,7 +115,7 @@ func TestPushAndPull(t *testing.T) {
 
 func TestSealedAndEmptyArtifacts(t *testing.T) {
 	r := start(t, t.TempDir())
-	repository := r.open(t, "dev/install/one", artifact.Bearer(r.token("dev/install", ActionPull, ActionPush)))
+	repository := r.open(t, "dev/install/one", oci.Bearer(r.token("dev/install", ActionPull, ActionPush)))
 	for name, packed := range map[string]artifact.Artifact{
 		"sealed": artifact.Wrap(artifact.MediaPlan, []byte(`{"key_id":"key-1","ciphertext":"AAAA"}`), nil),
 		"empty":  artifact.Wrap(artifact.MediaPlan, nil, nil),
@@ -134,13 +135,13 @@ func TestKeptOverRestart(t *testing.T) {
 	dir := t.TempDir()
 	packed := module(t, "# kept\n")
 	first := start(t, dir)
-	if _, err := first.open(t, "dev/vendor/a", artifact.Bearer(first.token("dev", ActionPull, ActionPush))).Push(
+	if _, err := first.open(t, "dev/vendor/a", oci.Bearer(first.token("dev", ActionPull, ActionPush))).Push(
 		t.Context(), packed); err != nil {
 		t.Fatal(err)
 	}
 	second := start(t, dir)
 	// The first registry's token is valid at the second one: tokens are not stored.
-	repository := second.open(t, "dev/vendor/a", artifact.Bearer(first.token("dev", ActionPull)))
+	repository := second.open(t, "dev/vendor/a", oci.Bearer(first.token("dev", ActionPull)))
 	if _, err := repository.Pull(t.Context(), packed.Digest()); err != nil {
 		t.Error(err)
 	}
@@ -150,29 +151,29 @@ func TestRefusals(t *testing.T) {
 	r := start(t, t.TempDir())
 	packed := module(t, "# x\n")
 	full := r.token("dev/vendor", ActionPull, ActionPush)
-	if _, err := r.open(t, "dev/vendor/a", artifact.Bearer(full)).Push(t.Context(), packed); err != nil {
+	if _, err := r.open(t, "dev/vendor/a", oci.Bearer(full)).Push(t.Context(), packed); err != nil {
 		t.Fatal(err)
 	}
 	expired := r.signer.Issue("dev/vendor", []string{ActionPull, ActionPush}, r.now.Add(-time.Second))
 	tests := map[string]struct {
 		repository string
-		credential artifact.Credential
-		pull, push artifact.Reason
+		credential oci.Credential
+		pull, push oci.Reason
 	}{
-		"no credential":  {"dev/vendor/a", artifact.Credential{}, artifact.Unauthorized, artifact.Unauthorized},
-		"wrong token":    {"dev/vendor/a", artifact.Bearer(full + "0"), artifact.Unauthorized, artifact.Unauthorized},
-		"wrong password": {"dev/vendor/a", artifact.Basic("u", "hello"), artifact.Unauthorized, artifact.Unauthorized},
-		"expired":        {"dev/vendor/a", artifact.Bearer(expired), artifact.Unauthorized, artifact.Unauthorized},
-		"another prefix": {"dev/install/a", artifact.Bearer(full), artifact.Forbidden, artifact.Forbidden},
-		"a longer name":  {"dev/vendors", artifact.Bearer(full), artifact.Forbidden, artifact.Forbidden},
-		"pull token": {"dev/vendor/b", artifact.Bearer(r.token("dev/vendor", ActionPull)), artifact.NotFound,
-			artifact.Forbidden},
-		"nothing of these": {"dev/vendor/c", artifact.Bearer(full), artifact.NotFound, ""},
+		"no credential":  {"dev/vendor/a", oci.Credential{}, oci.Unauthorized, oci.Unauthorized},
+		"wrong token":    {"dev/vendor/a", oci.Bearer(full + "0"), oci.Unauthorized, oci.Unauthorized},
+		"wrong password": {"dev/vendor/a", oci.Basic("u", "hello"), oci.Unauthorized, oci.Unauthorized},
+		"expired":        {"dev/vendor/a", oci.Bearer(expired), oci.Unauthorized, oci.Unauthorized},
+		"another prefix": {"dev/install/a", oci.Bearer(full), oci.Forbidden, oci.Forbidden},
+		"a longer name":  {"dev/vendors", oci.Bearer(full), oci.Forbidden, oci.Forbidden},
+		"pull token": {"dev/vendor/b", oci.Bearer(r.token("dev/vendor", ActionPull)), oci.NotFound,
+			oci.Forbidden},
+		"nothing of these": {"dev/vendor/c", oci.Bearer(full), oci.NotFound, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			repository := r.open(t, test.repository, test.credential)
-			var refusal *artifact.Error
+			var refusal *oci.Error
 			_, err := repository.Pull(t.Context(), packed.Digest())
 			if !errors.As(err, &refusal) || refusal.Reason != test.pull {
 				t.Errorf("pull gives %v, want %s", err, test.pull)
@@ -219,7 +220,7 @@ func TestWhatTokensAllow(t *testing.T) {
 	full := r.token("dev/vendor", ActionPull, ActionPush)
 	for _, repository := range []string{"dev/vendor/a", "dev/install/a"} {
 		prefix := strings.TrimSuffix(repository, "/a")
-		if _, err := r.open(t, repository, artifact.Bearer(r.token(prefix, ActionPull, ActionPush))).Push(t.Context(),
+		if _, err := r.open(t, repository, oci.Bearer(r.token(prefix, ActionPull, ActionPush))).Push(t.Context(),
 			packed); err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +258,7 @@ func TestWhatTokensAllow(t *testing.T) {
 			}
 		})
 	}
-	if _, err := r.open(t, "dev/vendor/a", artifact.Bearer(full)).Pull(t.Context(), packed.Digest()); err != nil {
+	if _, err := r.open(t, "dev/vendor/a", oci.Bearer(full)).Pull(t.Context(), packed.Digest()); err != nil {
 		t.Errorf("after the refused deletes: %v", err)
 	}
 }
@@ -265,7 +266,7 @@ func TestWhatTokensAllow(t *testing.T) {
 // TestSweep deletes an artifact, and checks that its blobs are freed and those of others are not.
 func TestSweep(t *testing.T) {
 	r := start(t, t.TempDir())
-	all := artifact.Bearer(r.token("dev", ActionPull, ActionPush, ActionDelete))
+	all := oci.Bearer(r.token("dev", ActionPull, ActionPush, ActionDelete))
 	one, two := module(t, "# one\n"), module(t, "# two\n")
 	unused := artifact.Blob{Digest: sha256digest.Of([]byte("unused")), Size: 6}
 	repository := r.open(t, "dev/vendor/a", all)
@@ -332,7 +333,7 @@ func (r *rig) age(t *testing.T) {
 // new. A push fails or stores everything.
 func TestPushesBesideASweep(t *testing.T) {
 	r := start(t, t.TempDir())
-	repository := r.open(t, "dev/vendor/a", artifact.Bearer(r.token("dev", ActionPull, ActionPush, ActionDelete)))
+	repository := r.open(t, "dev/vendor/a", oci.Bearer(r.token("dev", ActionPull, ActionPush, ActionDelete)))
 	pushed := 0
 	for n := range 40 {
 		swept := make(chan error, 1)
@@ -365,7 +366,7 @@ func TestTamperedOnDisk(t *testing.T) {
 	dir := t.TempDir()
 	r := start(t, dir)
 	packed := module(t, strings.Repeat("# tamper with this\n", 50))
-	repository := r.open(t, "dev/vendor/a", artifact.Bearer(r.token("dev", ActionPull, ActionPush)))
+	repository := r.open(t, "dev/vendor/a", oci.Bearer(r.token("dev", ActionPull, ActionPush)))
 	if _, err := repository.Push(t.Context(), packed); err != nil {
 		t.Fatal(err)
 	}
@@ -389,9 +390,9 @@ func TestTamperedOnDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = repository.Pull(t.Context(), packed.Digest())
-		var refusal *artifact.Error
-		if !errors.As(err, &refusal) || refusal.Reason != artifact.Damaged {
-			t.Fatalf("with %s tampered with, the pull gives %v, want %s", digest, err, artifact.Damaged)
+		var refusal *oci.Error
+		if !errors.As(err, &refusal) || refusal.Reason != oci.Damaged {
+			t.Fatalf("with %s tampered with, the pull gives %v, want %s", digest, err, oci.Damaged)
 		}
 	}
 }
@@ -405,7 +406,7 @@ func TestAnOversizedUploadIsCut(t *testing.T) {
 	server := httptest.NewServer(opened)
 	t.Cleanup(server.Close)
 	r := &rig{host: strings.TrimPrefix(server.URL, "http://"), signer: signer, now: time.Now()}
-	repository := r.open(t, "dev/a", artifact.Bearer(r.token("dev", ActionPull, ActionPush)))
+	repository := r.open(t, "dev/a", oci.Bearer(r.token("dev", ActionPull, ActionPush)))
 	if _, err := repository.Push(t.Context(), artifact.Wrap(artifact.MediaPlan, make([]byte, 4096), nil)); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
@@ -418,7 +419,7 @@ func TestAnOversizedUploadIsCut(t *testing.T) {
 func TestALargeLayer(t *testing.T) {
 	const size = 513 << 20
 	r := start(t, t.TempDir())
-	repository := r.open(t, "dev/a", artifact.Bearer(r.token("dev", ActionPull, ActionPush)))
+	repository := r.open(t, "dev/a", oci.Bearer(r.token("dev", ActionPull, ActionPush)))
 	sum := sha256.New()
 	if _, err := io.CopyN(sum, zeros{}, size); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/subprocess/childtest"
@@ -17,7 +17,7 @@ import (
 
 // withRegistry adds the registries of the vendor and of the install to the rig.
 func (r *rig) withRegistry() {
-	registry := &job.Registry{Reference: artifacttest.Registry(r.T)}
+	registry := &job.Registry{Reference: ocitest.Registry(r.T)}
 	r.env.Vendor, r.env.Install = registry, registry
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
@@ -44,7 +44,7 @@ func TestClusterIdentity(t *testing.T) {
 // sync did, and only once.
 func TestAPlanCopiesItsArtifact(t *testing.T) {
 	r := newRig(t, "terraform_module")
-	r.vendor = &job.Registry{Reference: artifacttest.Registry(t)}
+	r.vendor = &job.Registry{Reference: ocitest.Registry(t)}
 	packed := artifact.Wrap(artifact.MediaTerraform, []byte("the module"), nil)
 	from, err := r.vendor.Push(t.Context(), "vendor/web", packed)
 	if err != nil {

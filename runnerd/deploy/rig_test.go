@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
@@ -114,7 +114,7 @@ func newRig(t *testing.T, kind string) *rig {
 		t.Fatal(err)
 	}
 	return &rig{
-		t: t, key: key, registry: &job.Registry{Reference: artifacttest.Registry(t)}, desired: "sha256:desired",
+		t: t, key: key, registry: &job.Registry{Reference: ocitest.Registry(t)}, desired: "sha256:desired",
 		deploy: api.DeploySpec{
 			Install: "acme", InstallID: "inl_1", Component: "web", InstallComponent: "ico_1", ComponentKind: kind,
 			Artifact: api.ArtifactRef{Repository: "inl_1/web", Digest: "sha256:artifact"}, Repository: "inl_1/plans",

@@ -11,6 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/pkg/registrylogin"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
@@ -132,7 +133,7 @@ func (e environment) registries(spec api.JobSpec) (vendor, install *Registry, er
 		own = &Registry{Reference: reference}
 		switch {
 		case e.registryUsername != "" || !e.registryPassword.IsZero():
-			own.Credential = artifact.Basic(e.registryUsername, string(e.registryPassword.Reveal()))
+			own.Credential = oci.Basic(e.registryUsername, string(e.registryPassword.Reveal()))
 		case image.Cloud(reference.Host) != "":
 			if own.Login, err = registrylogin.New(reference.Host, registrylogin.Identity{}, nil); err != nil {
 				return nil, nil, err
@@ -153,6 +154,6 @@ func (e environment) registries(spec api.JobSpec) (vendor, install *Registry, er
 	}
 	return &Registry{
 		Reference:  artifact.Reference{Host: base.Host, PlainHTTP: base.Scheme == "http"},
-		Credential: artifact.Bearer(string(e.token.Reveal())),
+		Credential: oci.Bearer(string(e.token.Reveal())),
 	}, own, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/pkg/registrylogin"
 )
 
@@ -18,7 +19,7 @@ import (
 // its methods return an error.
 type Registry struct {
 	Reference  artifact.Reference
-	Credential artifact.Credential
+	Credential oci.Credential
 	// Login, if set, replaces Credential: the runner's identity in the cloud of the registry.
 	Login *registrylogin.Session
 }
@@ -48,7 +49,7 @@ func (r *Registry) Push(ctx context.Context, name string, pushed artifact.Artifa
 
 // Open returns one of the repositories below Reference. It checks the name,
 // which comes from a spec.
-func (r *Registry) Open(name string) (*artifact.Repository, error) {
+func (r *Registry) Open(name string) (*oci.Repository, error) {
 	if r == nil {
 		return nil, errors.New("this runner has no registry; start it with NUON_REGISTRY=host/path, and " +
 			"NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD where it asks for them")
@@ -57,8 +58,8 @@ func (r *Registry) Open(name string) (*artifact.Repository, error) {
 		return nil, fmt.Errorf("%q is not the name of a repository; this is a bug in the control plane; report it", name)
 	}
 	if r.Login != nil {
-		return artifact.OpenClient(r.Reference.Child(name), artifact.Renewed(r.Login.Credential),
+		return oci.OpenClient(r.Reference.Child(name), oci.Renewed(r.Login.Credential),
 			&http.Client{Transport: r.Login.Transport(nil)})
 	}
-	return artifact.Open(r.Reference.Child(name), r.Credential)
+	return oci.Open(r.Reference.Child(name), r.Credential)
 }

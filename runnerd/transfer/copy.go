@@ -11,12 +11,13 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
 // copier is one copy in progress.
 type copier struct {
-	from, to *artifact.Repository
+	from, to *oci.Repository
 	dir      string // of copies in progress
 	notes    string // directory of the notes about blobs
 	log      *job.Log
@@ -52,12 +53,12 @@ func (c *copier) artifact(ctx context.Context, digest string) error {
 
 // parts reads the manifest, from the install's registry if it has it, because then nothing has
 // to come from the vendor.
-func (c *copier) parts(ctx context.Context, digest string) (parts artifact.Parts, there bool, err error) {
+func (c *copier) parts(ctx context.Context, digest string) (parts oci.Parts, there bool, err error) {
 	err = c.retry(ctx, func() (err error) {
 		parts, err = c.to.Parts(ctx, digest)
 		return err
 	})
-	if err == nil || reasonOf(err) != artifact.NotFound {
+	if err == nil || reasonOf(err) != oci.NotFound {
 		return parts, err == nil, err
 	}
 	err = c.retry(ctx, func() (err error) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 )
 
 // progressFrom is the size in bytes from which a copy logs its progress.
@@ -38,15 +39,15 @@ func (d *download) fetchVerified(ctx context.Context) error {
 	}
 	resumed := d.received > 0
 	for fresh := 0; ; fresh++ {
-		if err := d.fetchRemaining(ctx); err != nil && reasonOf(err) != artifact.Damaged {
+		if err := d.fetchRemaining(ctx); err != nil && reasonOf(err) != oci.Damaged {
 			return err
 		}
 		if d.received == d.blob.Size && "sha256:"+hex.EncodeToString(d.sum.Sum(nil)) == d.blob.Digest {
 			return nil
 		}
 		if fresh == 1 && !resumed || fresh == 2 {
-			return &artifact.Error{
-				Verb: "pull", Repository: d.from.Reference(), Digest: d.blob.Digest, Reason: artifact.Damaged,
+			return &oci.Error{
+				Verb: "pull", Repository: d.from.Reference(), Digest: d.blob.Digest, Reason: oci.Damaged,
 				Err: fmt.Errorf("%w: twice other bytes came than %s has", artifact.ErrDamaged, d.blob.Digest),
 			}
 		}
@@ -117,7 +118,7 @@ func (d *download) fetchOnce(ctx context.Context) error {
 	d.silent = time.AfterFunc(d.policy.silence, stop)
 	defer d.silent.Stop()
 	err := d.readResponse(listening)
-	if err != nil && reasonOf(err) == artifact.Cancelled && ctx.Err() == nil {
+	if err != nil && reasonOf(err) == oci.Cancelled && ctx.Err() == nil {
 		return d.interrupted(fmt.Errorf("nothing came for %v", d.policy.silence))
 	}
 	return err
@@ -125,8 +126,8 @@ func (d *download) fetchOnce(ctx context.Context) error {
 
 // interrupted returns the error for a response that ended before the layer did.
 func (d *download) interrupted(why error) error {
-	return &artifact.Error{Verb: "pull", Repository: d.from.Reference(), Digest: d.blob.Digest,
-		Reason: artifact.Unreachable, Err: why}
+	return &oci.Error{Verb: "pull", Repository: d.from.Reference(), Digest: d.blob.Digest,
+		Reason: oci.Unreachable, Err: why}
 }
 
 func (d *download) readResponse(ctx context.Context) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -23,7 +24,7 @@ type Images struct {
 }
 
 // NewImages returns a copier between two repositories.
-func NewImages(env *job.Env, from, to *artifact.Repository) *Images {
+func NewImages(env *job.Env, from, to *oci.Repository) *Images {
 	return &Images{newCopier(env, from, to)}
 }
 
@@ -79,7 +80,7 @@ func (c *copier) imageOf(ctx context.Context, digest string, there bool) error {
 	var packed artifact.Artifact
 	err := c.retry(ctx, func() (err error) {
 		packed, err = from.Pull(ctx, digest)
-		if there && reasonOf(err) == artifact.NotFound { // its list was lost
+		if there && reasonOf(err) == oci.NotFound { // its list was lost
 			packed, err = c.from.Pull(ctx, digest)
 		}
 		return err
@@ -99,7 +100,7 @@ func (c *copier) imageOf(ctx context.Context, digest string, there bool) error {
 func (c *copier) manifest(ctx context.Context, m image.Manifest) (raw artifact.RawManifest, err error) {
 	err = c.retry(ctx, func() (err error) {
 		raw, err = c.to.Manifest(ctx, m.Digest)
-		if reasonOf(err) == artifact.NotFound {
+		if reasonOf(err) == oci.NotFound {
 			raw, err = c.from.Manifest(ctx, m.Digest)
 		}
 		return err

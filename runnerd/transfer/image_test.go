@@ -11,8 +11,9 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
@@ -20,7 +21,7 @@ import (
 // imageRig is a rig whose vendor has an image with a signature, in a real registry.
 type imageRig struct {
 	*rig
-	vendor    *artifact.Repository
+	vendor    *oci.Repository
 	image     image.Image
 	signature artifact.RawManifest
 	ref       api.ArtifactRef
@@ -31,7 +32,7 @@ type imageRig struct {
 func newImageRig(t testing.TB) *imageRig {
 	t.Helper()
 	r := &imageRig{rig: newRig(t, 10)}
-	registry := artifacttest.Handler("")
+	registry := ocitest.Handler("")
 	r.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r.served.Add(1)
 		registry.ServeHTTP(w, request)
@@ -44,7 +45,7 @@ func newImageRig(t testing.TB) *imageRig {
 	root := r.push(artifact.MediaImageManifest, map[string]any{"layers": []any{r.blob(strings.Repeat("layer", 100_000))}})
 	r.signature = r.push(artifact.MediaImageManifest, map[string]any{"layers": []any{r.blob("signature")},
 		"artifactType": "application/vnd.example.signature",
-		"subject":      artifacttest.Descriptor(root)})
+		"subject":      ocitest.Descriptor(root)})
 	r.image.Repository, r.image.Tag, r.image.Digest = "ghcr.io/acme/api", "1.4", root.Digest
 	r.image.Tags = []image.Tag{{Name: strings.Replace(root.Digest, ":", "-", 1) + ".sig", Digest: r.signature.Digest}}
 	packed, err := r.image.Pack(nil)
@@ -64,14 +65,14 @@ func (r *imageRig) registryOf() *job.Registry {
 // blob pushes bytes to the vendor and returns their descriptor.
 func (r *imageRig) blob(content string) map[string]any {
 	r.t.Helper()
-	return artifacttest.PutBlob(r.t, r.vendor, "text/plain", []byte(content))
+	return ocitest.PutBlob(r.t, r.vendor, "text/plain", []byte(content))
 }
 
 // push pushes a manifest to the vendor and adds it to the image.
 func (r *imageRig) push(media string, keys map[string]any) artifact.RawManifest {
 	r.t.Helper()
 	keys["config"] = r.blob("{}")
-	m := artifacttest.Manifest(media, keys)
+	m := ocitest.Manifest(media, keys)
 	if err := r.vendor.PutRawManifest(r.t.Context(), m); err != nil {
 		r.t.Fatal(err)
 	}

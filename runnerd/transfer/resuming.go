@@ -11,6 +11,7 @@ import (
 	"io"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 )
 
 // resuming reads a blob of the source. When an answer ends early, it requests the rest. It fails,
@@ -77,8 +78,8 @@ func (r *resuming) readOnce(into []byte) (int, error) {
 
 // interrupted returns the error for an answer that ended before the blob did.
 func (r *resuming) interrupted(why error) error {
-	return &artifact.Error{Verb: "pull", Repository: r.from.Reference(), Digest: r.blob.Digest,
-		Reason: artifact.Unreachable, Err: why}
+	return &oci.Error{Verb: "pull", Repository: r.from.Reference(), Digest: r.blob.Digest,
+		Reason: oci.Unreachable, Err: why}
 }
 
 // request requests the rest of the blob.
@@ -100,8 +101,8 @@ func (r *resuming) request() error {
 // check returns an error unless the bytes were those of the blob.
 func (r *resuming) check() error {
 	if got := "sha256:" + hex.EncodeToString(r.sum.Sum(nil)); got != r.blob.Digest {
-		return &artifact.Error{Verb: "pull", Repository: r.from.Reference(), Digest: r.blob.Digest,
-			Reason: artifact.Damaged, Err: fmt.Errorf("%w: the bytes are those of %s", artifact.ErrDamaged, got)}
+		return &oci.Error{Verb: "pull", Repository: r.from.Reference(), Digest: r.blob.Digest,
+			Reason: oci.Damaged, Err: fmt.Errorf("%w: the bytes are those of %s", artifact.ErrDamaged, got)}
 	}
 	return nil
 }

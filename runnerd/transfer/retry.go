@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
@@ -42,7 +42,7 @@ func (c *copier) retry(ctx context.Context, do func() error) error {
 
 // isTemporary reports whether an error may disappear after a while.
 func isTemporary(err error) bool {
-	var refused *artifact.Error
+	var refused *oci.Error
 	if !errors.As(err, &refused) {
 		return false
 	}
@@ -50,9 +50,9 @@ func isTemporary(err error) bool {
 		return false // the address is wrong or not allowed
 	}
 	switch refused.Reason {
-	case artifact.Unreachable:
+	case oci.Unreachable:
 		return true
-	case artifact.Rejected:
+	case oci.Rejected:
 		return refused.Status == 0 || refused.Status == http.StatusTooManyRequests ||
 			refused.Status >= http.StatusInternalServerError
 	}
@@ -60,8 +60,8 @@ func isTemporary(err error) bool {
 }
 
 // reasonOf returns the reason of a registry's error, or "" for any other error.
-func reasonOf(err error) artifact.Reason {
-	var refused *artifact.Error
+func reasonOf(err error) oci.Reason {
+	var refused *oci.Error
 	if errors.As(err, &refused) {
 		return refused.Reason
 	}

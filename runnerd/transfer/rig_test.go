@@ -16,7 +16,8 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/pkg/testbuffer"
@@ -36,7 +37,7 @@ type rig struct {
 
 	vendor *httptest.Server
 	packed artifact.Artifact
-	parts  artifact.Parts
+	parts  oci.Parts
 
 	layers atomic.Int64 // requests for the layer
 	bytes  atomic.Int64 // of the layer that were sent
@@ -66,7 +67,7 @@ func newRig(t testing.TB, size int) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.parts = artifact.Parts{Digest: r.packed.Digest(), Manifest: manifest,
+	r.parts = oci.Parts{Digest: r.packed.Digest(), Manifest: manifest,
 		Layer: artifact.Blob{Digest: sha256digest.Of(layer), Size: int64(size)}}
 	r.vendor = httptest.NewServer(http.HandlerFunc(r.serve))
 	t.Cleanup(r.vendor.Close)
@@ -130,7 +131,7 @@ func (r *rig) cut(w http.ResponseWriter, request *http.Request, after int) {
 
 // registry returns the handler of the install's registry.
 func (r *rig) registry() http.Handler {
-	registry := artifacttest.Handler(r.t.TempDir())
+	registry := ocitest.Handler(r.t.TempDir())
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r.stored.Add(max(request.ContentLength, 0))
 		if r.refuse == nil || !r.refuse(w, request) {
@@ -152,7 +153,7 @@ func (r *rig) env() *job.Env {
 			Component: "web", From: api.ArtifactRef{Repository: vendorRepository, Digest: r.parts.Digest}, To: installRepository,
 		}},
 		Root: r.root, Log: job.NewLog(&r.log, secrets), Redact: secrets, Timing: at,
-		Vendor:  &job.Registry{Reference: host(r.vendor), Credential: artifact.Bearer("attempt-token")},
+		Vendor:  &job.Registry{Reference: host(r.vendor), Credential: oci.Bearer("attempt-token")},
 		Install: &job.Registry{Reference: host(r.install)},
 	}
 }

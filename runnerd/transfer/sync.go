@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -47,7 +47,7 @@ func Copy(ctx context.Context, env *job.Env, spec api.SyncSpec) error {
 	return nil
 }
 
-func newCopier(env *job.Env, from, to *artifact.Repository) *copier {
+func newCopier(env *job.Env, from, to *oci.Repository) *copier {
 	return &copier{from: from, to: to, dir: Dir(env.Root), notes: filepath.Join(env.Root, "blobs"), log: env.Log,
 		policy: retryPolicyOf(env.Timing)}
 }
@@ -58,21 +58,21 @@ func Dir(root string) string { return filepath.Join(root, "transfer") }
 // explain explains an error of the vendor's side, with the remedy. Errors of the install's side
 // are returned as they are, because they name its registry.
 func (c *copier) explain(err error, spec api.SyncSpec) error {
-	var refused *artifact.Error
+	var refused *oci.Error
 	if !errors.As(err, &refused) || refused.Repository != c.from.Reference() {
 		return err
 	}
 	build := fmt.Sprintf("the build %s of %s", spec.From.Digest, spec.Component)
 	switch refused.Reason {
-	case artifact.NotFound:
+	case oci.NotFound:
 		return fmt.Errorf("the vendor's registry does not have %s any more: build %s anew by a change of its source, then "+
 			"retry this step", build, spec.Component)
-	case artifact.Damaged:
+	case oci.Damaged:
 		return fmt.Errorf("%s is damaged in the vendor's registry, and nothing of it was used: %w", build, refused.Err)
-	case artifact.Unauthorized, artifact.Forbidden:
+	case oci.Unauthorized, oci.Forbidden:
 		return fmt.Errorf("the control plane does not hand out %s to this runner (%s): retry this step; if that does not "+
 			"help, report it", build, refused.Reason)
-	case artifact.Unreachable, artifact.Rejected:
+	case oci.Unreachable, oci.Rejected:
 		return fmt.Errorf("%s could not be fetched from the control plane: %w; look whether the runner reaches it (runnerd "+
 			"status) and whether its registry is well, then retry this step", build, refused.Err)
 	}

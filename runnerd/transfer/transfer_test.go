@@ -14,6 +14,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
@@ -224,7 +225,7 @@ func TestTheVendorsSideInWords(t *testing.T) {
 		"its layer is gone": {func(r *rig, _ *job.Env) {
 			r.answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusNotFound); return true }
 		}, []string{"does not have the build sha256:", "of web any more"}},
-		"no longer at work": {func(_ *rig, env *job.Env) { env.Vendor.Credential = artifact.Bearer("old") },
+		"no longer at work": {func(_ *rig, env *job.Env) { env.Vendor.Credential = oci.Bearer("old") },
 			[]string{"does not hand out the build", "unauthorized"}},
 		"another size than said": {func(r *rig, _ *job.Env) {
 			r.answer = func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("short")); return true }

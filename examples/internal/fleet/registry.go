@@ -13,6 +13,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/devcontract"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
 )
 
@@ -91,10 +92,10 @@ func (r *Registry) environment(namespace string) []string {
 func (r *Registry) Address() string { return r.address }
 
 // Open opens a repository for reading.
-func (r *Registry) Open(repository string) (*artifact.Repository, error) {
+func (r *Registry) Open(repository string) (*oci.Repository, error) {
 	token := r.signer.Issue(repository, []string{registry.ActionPull}, time.Now().Add(credentialLife))
-	return artifact.Open(artifact.Reference{Host: r.address, Repository: repository, PlainHTTP: true},
-		artifact.Basic("fleet", token))
+	return oci.Open(artifact.Reference{Host: r.address, Repository: repository, PlainHTTP: true},
+		oci.Basic("fleet", token))
 }
 
 func (r *Registry) vendor() []string { return r.environment(devcontract.VendorNamespace) }

@@ -20,7 +20,8 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/internal/fleet/fleettest"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
@@ -34,7 +35,7 @@ const registryPassword = "hidden-registry-password"
 type world struct {
 	*fleettest.World
 	source *registrytest.Server
-	pushed *artifact.Repository
+	pushed *oci.Repository
 	vendor *fleet.Repository
 	spaces map[string]string // namespaces by install
 }
@@ -43,11 +44,11 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	kubeconfig := clustertest.Kubeconfig(t)
 	w := &world{source: registrytest.New(t), spaces: map[string]string{}}
-	w.source.Handle("/v2/", artifacttest.Handler(""))
+	w.source.Handle("/v2/", ocitest.Handler(""))
 	w.source.Require("/v2/", registryPassword)
 	var err error
-	w.pushed, err = artifact.OpenClient(artifact.Reference{Host: w.source.Host, Repository: "acme/api"},
-		artifact.Basic("acme", registryPassword), &http.Client{Transport: &http.Transport{
+	w.pushed, err = oci.OpenClient(artifact.Reference{Host: w.source.Host, Repository: "acme/api"},
+		oci.Basic("acme", registryPassword), &http.Client{Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{RootCAs: w.source.Roots, MinVersion: tls.VersionTLS12}}})
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ import (
 	"oras.land/oras-go/v2/content/oci"
 	"oras.land/oras-go/v2/registry/remote"
 
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 )
 
 // fakeProgram returns the start of a program for Linux, with one part of a type.
@@ -119,7 +119,7 @@ func document[T any](t *testing.T, from content.Fetcher, descriptor ocispec.Desc
 
 func TestPushedImages(t *testing.T) {
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
-	host := artifacttest.Registry(t).Host
+	host := ocitest.Registry(t).Host
 	layout := filepath.Join(t.TempDir(), "images")
 	printed := makeImages(t, "-programs", writePrograms(t), "-version", "1.2.3", "-layout", layout,
 		"-push", host+"/acme/nuon", "-plain-http")

@@ -17,8 +17,8 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/reconciler/api/control"
@@ -147,7 +147,7 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 			Preview: preview.New(w.store, catalog.New(w.store, watcher, nil)), Rollout: rolls,
 			Workflows: fakeWorkflows{engine, w}, Jobs: w.jobs, Logs: logs, Claims: claims,
 			PhoneHome: phonehome.New(w.store, claims, rollout.StackConfigs), Publisher: &stackpublish.Publisher{},
-			Inspections: inspections, Garbage: garbage.New(w.store, garbage.Registry{Base: artifacttest.Registry(w),
+			Inspections: inspections, Garbage: garbage.New(w.store, garbage.Registry{Base: ocitest.Registry(w),
 				Client: &http.Client{}}),
 			Health: func(context.Context) (api.System, error) {
 				return api.System{Version: "test", Replicas: []api.Replica{}}, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
@@ -49,7 +50,7 @@ func newVendor(t *testing.T) *vendor {
 	return &vendor{
 		VendorRegistry: runner.VendorRegistry{
 			Base: server.URL, Prefix: vendorPrefix,
-			Reader: artifact.NewReader(strings.TrimPrefix(server.URL, "http://"), artifact.Basic("nuon", pull), &http.Client{}),
+			Reader: oci.NewReader(strings.TrimPrefix(server.URL, "http://"), oci.Basic("nuon", pull), &http.Client{}),
 		},
 		host: strings.TrimPrefix(server.URL, "http://"),
 		push: signer.Issue(vendorPrefix, []string{registry.ActionPull, registry.ActionPush}, time.Now().Add(time.Hour)),
@@ -60,18 +61,18 @@ func newVendor(t *testing.T) *vendor {
 func (v *vendor) add(t *testing.T, repository, content string) (api.ArtifactRef, artifact.Artifact) {
 	t.Helper()
 	made := artifact.Wrap(artifact.MediaTerraform, []byte(content), nil)
-	opened, err := artifact.Open(artifact.Reference{
+	opened, err := oci.Open(artifact.Reference{
 		Host: v.host, Repository: vendorPrefix + "/" + repository, PlainHTTP: true,
-	}, artifact.Basic("nuon", v.push))
+	}, oci.Basic("nuon", v.push))
 	must(t, err)
 	digest, err := opened.Push(t.Context(), made)
 	must(t, err)
 	return api.ArtifactRef{Repository: repository, Digest: digest}, made
 }
 
-func (s served) pull(t *testing.T, ref api.ArtifactRef, credential artifact.Credential) (artifact.Artifact, error) {
+func (s served) pull(t *testing.T, ref api.ArtifactRef, credential oci.Credential) (artifact.Artifact, error) {
 	t.Helper()
-	opened, err := artifact.Open(artifact.Reference{
+	opened, err := oci.Open(artifact.Reference{
 		Host: strings.TrimPrefix(s.url, "http://"), Repository: ref.Repository, PlainHTTP: true,
 	}, credential)
 	must(t, err)
@@ -130,9 +131,9 @@ func TestAPlanReadsOnlyWhatItCopies(t *testing.T) {
 func TestOfAnImageOnlyItsContentIsServed(t *testing.T) {
 	v := newVendor(t)
 	s := serve(t, v)
-	opened, err := artifact.Open(artifact.Reference{
+	opened, err := oci.Open(artifact.Reference{
 		Host: v.host, Repository: vendorPrefix + "/acme/api", PlainHTTP: true,
-	}, artifact.Basic("nuon", v.push))
+	}, oci.Basic("nuon", v.push))
 	must(t, err)
 	blob := func(text string) artifact.Blob {
 		b := artifact.Blob{Digest: sha256digest.Of([]byte(text)), Size: int64(len(text))}
@@ -245,7 +246,7 @@ func TestAPartThatWasNotAskedFor(t *testing.T) {
 			w.WriteHeader(http.StatusPartialContent)
 		}))
 		content, err := runner.VendorRegistry{Base: server.URL,
-			Reader: artifact.NewReader("127.0.0.1", artifact.Credential{}, &http.Client{})}.Open(t.Context(),
+			Reader: oci.NewReader("127.0.0.1", oci.Credential{}, &http.Client{})}.Open(t.Context(),
 			runner.Wanted{Repository: "r", Digest: "d", Kind: runner.Layers}, 4)
 		if (err == nil) != good || good && (content.From != 4 || content.Size != 10) {
 			t.Errorf("%q: %+v %v", said, content, err)
@@ -262,8 +263,8 @@ func TestAnAttemptPullsWhatItsSpecNames(t *testing.T) {
 	elsewhere, _ := v.add(t, "acme/db", "the module of db")
 	r := s.Runner(t, runners.KindInstall)
 	ref, token := s.sync(t, r, named)
-	for name, credential := range map[string]artifact.Credential{
-		"bearer": artifact.Bearer(token), "basic": artifact.Basic("anybody", token),
+	for name, credential := range map[string]oci.Credential{
+		"bearer": oci.Bearer(token), "basic": oci.Basic("anybody", token),
 	} {
 		got, err := s.pull(t, named, credential)
 		if err != nil || string(got.Layer) != string(made.Layer) {
@@ -379,7 +380,7 @@ func TestTheVendorsRegistryAnswersInWords(t *testing.T) {
 	v := newVendor(t)
 	named, _ := v.add(t, "acme/web", "the module")
 	wrong := v.VendorRegistry
-	wrong.Reader = artifact.NewReader(v.host, artifact.Basic("nuon", "wrong"), &http.Client{})
+	wrong.Reader = oci.NewReader(v.host, oci.Basic("nuon", "wrong"), &http.Client{})
 	want := runner.Wanted{Repository: named.Repository, Digest: named.Digest, Kind: runner.Manifests}
 	if _, err := wrong.Open(t.Context(), want, 0); err == nil || errors.Is(err, runner.ErrNoBlob) ||
 		!strings.Contains(err.Error(), "401") {
@@ -392,7 +393,7 @@ func TestTheVendorsRegistryAnswersInWords(t *testing.T) {
 		t.Errorf("what is not there: %v", err)
 	}
 	broken := errors.New("no key")
-	wrong.Reader = artifact.NewReader(v.host, artifact.Renewed(
+	wrong.Reader = oci.NewReader(v.host, oci.Renewed(
 		func(context.Context) (string, string, error) { return "", "", broken }), &http.Client{})
 	if _, err := wrong.Open(t.Context(), want, 0); !errors.Is(err, broken) {
 		t.Errorf("no credential: %v", err)

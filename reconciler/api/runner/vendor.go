@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 )
 
 // VendorRegistry reads the vendor's OCI registry over HTTP with the reconciler's own credential. It
@@ -17,7 +17,7 @@ type VendorRegistry struct {
 	// Prefix precedes the repositories that specs name, such as "dev/vendor"; may be empty.
 	Prefix string
 	// Reader sends the requests with the reconciler's credential.
-	Reader *artifact.Reader
+	Reader *oci.Reader
 }
 
 var _ Blobs = VendorRegistry{}

@@ -15,7 +15,8 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules/registrytest"
 )
@@ -27,10 +28,10 @@ const basePassword = "hidden-base-password"
 // layer.
 func (r *rig) privateBase(server *registrytest.Server) (name, digest, layer string) {
 	r.t.Helper()
-	server.Handle("/v2/", artifacttest.Handler(""))
+	server.Handle("/v2/", ocitest.Handler(""))
 	server.Require("/v2/", basePassword)
-	repository, err := artifact.OpenClient(artifact.Reference{Host: server.Host, Repository: "acme/base"},
-		artifact.Basic("acme", basePassword), &http.Client{Transport: &http.Transport{
+	repository, err := oci.OpenClient(artifact.Reference{Host: server.Host, Repository: "acme/base"},
+		oci.Basic("acme", basePassword), &http.Client{Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{RootCAs: server.Roots, MinVersion: tls.VersionTLS12}}})
 	r.must(err)
 	put := func(media string, content []byte) map[string]any {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/imagebuilder"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/testbuffer"
 	"github.com/nuon-toolkit/nuon/pkg/testprogram"
@@ -36,7 +36,7 @@ const repository = "org/builds/api"
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	server := httptest.NewServer(artifacttest.Handler(t.TempDir()))
+	server := httptest.NewServer(ocitest.Handler(t.TempDir()))
 	t.Cleanup(server.Close)
 	return &rig{t: t, environ: os.Environ(), context: map[string]string{"app/hello.txt": "hello\n"},
 		vendor: &job.Registry{

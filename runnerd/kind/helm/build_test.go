@@ -11,7 +11,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/helm"
@@ -26,7 +26,7 @@ type builder struct {
 
 func newBuilder(t *testing.T) *builder {
 	t.Helper()
-	return &builder{t: t, vendor: &job.Registry{Reference: artifacttest.Registry(t).Child("vendor")}}
+	return &builder{t: t, vendor: &job.Registry{Reference: ocitest.Registry(t).Child("vendor")}}
 }
 
 // run runs one build job.

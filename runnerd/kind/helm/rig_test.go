@@ -29,7 +29,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
@@ -88,7 +88,7 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, key: key, keyFile: file, registry: &job.Registry{Reference: artifacttest.Registry(t)},
+	r := &rig{t: t, key: key, keyFile: file, registry: &job.Registry{Reference: ocitest.Registry(t)},
 		cluster: clustertest.Open(t), kubeconfig: clustertest.Kubeconfig(t)}
 	r.namespace = clustertest.Namespace(t, r.cluster)
 	return r

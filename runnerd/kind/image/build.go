@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/pkg/registrylogin"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/transfer"
@@ -85,9 +86,9 @@ func (b Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 }
 
 // overwritten returns what happened to the tag of an image that the source lost, and any other error as it is.
-func (Build) overwritten(ctx context.Context, from *artifact.Repository, lost api.ResolvedModule, err error) error {
-	var missing *artifact.Error
-	if !errors.As(err, &missing) || missing.Reason != artifact.NotFound || missing.Digest != lost.Tree ||
+func (Build) overwritten(ctx context.Context, from *oci.Repository, lost api.ResolvedModule, err error) error {
+	var missing *oci.Error
+	if !errors.As(err, &missing) || missing.Reason != oci.NotFound || missing.Digest != lost.Tree ||
 		lost.Version == "" {
 		return err
 	}
@@ -105,7 +106,7 @@ func (Build) overwritten(ctx context.Context, from *artifact.Repository, lost ap
 }
 
 // open returns a client for the repository of the image, with the org's credential for it.
-func (b Build) open(ctx context.Context, env *job.Env, address string) (*artifact.Repository, error) {
+func (b Build) open(ctx context.Context, env *job.Env, address string) (*oci.Repository, error) {
 	reference, err := image.ParseRepository(address)
 	if err != nil {
 		return nil, err
@@ -118,35 +119,35 @@ func (b Build) open(ctx context.Context, env *job.Env, address string) (*artifac
 	if err != nil {
 		return nil, fmt.Errorf("read the credential for image %s: %w", address, err)
 	}
-	credential := artifact.Credential{}
+	credential := oci.Credential{}
 	switch {
 	case found.Login.Cloud != "":
 		if credential, err = b.logIn(reference.Host, found); err != nil {
 			return nil, err
 		}
 	case !found.Secret.IsZero():
-		credential = artifact.Basic(found.Username, string(found.Secret.Reveal()))
+		credential = oci.Basic(found.Username, string(found.Secret.Reveal()))
 	}
 	guard := netguard.Options{Roots: b.roots}
-	return artifact.OpenClient(reference, credential, &http.Client{
+	return oci.OpenClient(reference, credential, &http.Client{
 		Transport: netguard.NewByHost(guard, allow), CheckRedirect: netguard.CheckRedirect,
 	})
 }
 
 // logIn returns the credential of a login to the registry of a cloud.
-func (b Build) logIn(host string, found job.ModuleCredential) (artifact.Credential, error) {
+func (b Build) logIn(host string, found job.ModuleCredential) (oci.Credential, error) {
 	l := found.Login
 	who := registrylogin.Identity{Role: l.Role, ExternalID: l.ExternalID, ServiceAccount: l.ServiceAccount,
 		WorkloadProvider: l.WorkloadIdentityProvider, Tenant: l.Tenant, Client: l.Client, Secret: found.Secret,
 		Certificate: l.Certificate}
 	if b.login != nil {
-		return artifact.Renewed(b.login(host, who)), nil
+		return oci.Renewed(b.login(host, who)), nil
 	}
 	session, err := registrylogin.New(host, who, nil)
 	if err != nil {
-		return artifact.Credential{}, err
+		return oci.Credential{}, err
 	}
-	return artifact.Renewed(session.Credential), nil
+	return oci.Renewed(session.Credential), nil
 }
 
 func (b Build) findCredential(ctx context.Context, env *job.Env, address string) (job.ModuleCredential, error) {
@@ -159,7 +160,7 @@ func (b Build) findCredential(ctx context.Context, env *job.Env, address string)
 // resolve returns the tag and the digest of the image: those of the spec, otherwise those that the
 // registry has now. root is the manifest of the image, if it was read for that.
 func resolve(
-	ctx context.Context, from *artifact.Repository, spec api.BuildSpec, retry retrier,
+	ctx context.Context, from *oci.Repository, spec api.BuildSpec, retry retrier,
 ) (made api.ResolvedModule, root artifact.RawManifest, err error) {
 	if len(spec.Modules.Modules) == 1 {
 		return spec.Modules.Modules[0], root, nil
@@ -186,7 +187,7 @@ func resolve(
 }
 
 // newest returns the tag with the newest version that a policy allows.
-func newest(ctx context.Context, from *artifact.Repository, policy string, retry retrier) (string, error) {
+func newest(ctx context.Context, from *oci.Repository, policy string, retry retrier) (string, error) {
 	constraint, err := image.ParseConstraint(policy)
 	if err != nil {
 		return "", err

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
@@ -41,7 +41,7 @@ func TestHostileImages(t *testing.T) {
 		return made
 	}
 	image := func(r *rig, layers ...any) artifact.RawManifest {
-		return artifacttest.Manifest(artifact.MediaImageManifest, map[string]any{"config": r.blob(mediaConfig, []byte(`{"os":"linux"}`)),
+		return ocitest.Manifest(artifact.MediaImageManifest, map[string]any{"config": r.blob(mediaConfig, []byte(`{"os":"linux"}`)),
 			"layers": layers})
 	}
 	// tagged makes the source answer requests for the tag, or for the digest, with a manifest.
@@ -59,10 +59,10 @@ func TestHostileImages(t *testing.T) {
 		want    []string
 	}{
 		"an index of 1,000 platforms": {func(r *rig) {
-			tagged(r, artifacttest.Manifest(artifact.MediaIndex, map[string]any{"manifests": many(1000)}))
+			tagged(r, ocitest.Manifest(artifact.MediaIndex, map[string]any{"manifests": many(1000)}))
 		}, []string{"has 1000 platforms, at most 500 are copied", "name an image with fewer platforms"}},
 		"a manifest of 10 MB": {func(r *rig) {
-			tagged(r, artifacttest.Manifest(artifact.MediaImageManifest, map[string]any{"padding": strings.Repeat("x", 10<<20)}))
+			tagged(r, ocitest.Manifest(artifact.MediaImageManifest, map[string]any{"padding": strings.Repeat("x", 10<<20)}))
 		}, []string{"the manifest has more than 4 MiB"}},
 		"a layer at a foreign address": {func(r *rig) {
 			tagged(r, image(r, layer(map[string]any{"urls": []string{"https://evil.example/layer"}})))
@@ -79,16 +79,16 @@ func TestHostileImages(t *testing.T) {
 		"a digest that is a path": {func(r *rig) { tagged(r, image(r, layer(map[string]any{"digest": "../../x"}))) },
 			[]string{`"../../x", which is no digest`}},
 		"an index with layers": {func(r *rig) {
-			tagged(r, artifacttest.Manifest(artifact.MediaIndex,
+			tagged(r, ocitest.Manifest(artifact.MediaIndex,
 				map[string]any{"config": layer(nil), "layers": []any{layer(nil)}}))
 		}, []string{"is not of its type"}},
 		"an index with another size of a platform": {func(r *rig) {
-			platform := artifacttest.Descriptor(r.platform("amd64", 10))
+			platform := ocitest.Descriptor(r.platform("amd64", 10))
 			platform["size"] = 7
-			tagged(r, artifacttest.Manifest(artifact.MediaIndex, map[string]any{"manifests": []any{platform}}))
+			tagged(r, ocitest.Manifest(artifact.MediaIndex, map[string]any{"manifests": []any{platform}}))
 		}, []string{"with 7 bytes, and it has", "push the image again"}},
 		"a manifest of an old form": {func(r *rig) {
-			m := artifacttest.Manifest("application/vnd.docker.distribution.manifest.v1+json", map[string]any{})
+			m := ocitest.Manifest("application/vnd.docker.distribution.manifest.v1+json", map[string]any{})
 			tagged(r, m)
 		}, []string{"manifests of type", "manifest.v1+json"}},
 		"a type that the manifest denies": {func(r *rig) {
@@ -104,7 +104,7 @@ func TestHostileImages(t *testing.T) {
 		"a list that names itself": {func(r *rig) {
 			// Only a registry that lies can serve one: no content has its own digest.
 			own := sha256digest.Of([]byte("own"))
-			m := artifacttest.Manifest(artifact.MediaIndex, map[string]any{"manifests": []any{
+			m := ocitest.Manifest(artifact.MediaIndex, map[string]any{"manifests": []any{
 				map[string]any{"mediaType": artifact.MediaIndex, "digest": own, "size": 10}}})
 			r.answer = func(w http.ResponseWriter, request *http.Request) bool {
 				switch {
@@ -214,8 +214,8 @@ func TestAManifestThatRefersToNothingHere(t *testing.T) {
 			return false
 		}
 		// Everything refers to everything.
-		serve(w, artifacttest.Manifest(artifact.MediaIndex, map[string]any{
-			"manifests": []any{artifacttest.Descriptor(p), artifacttest.Descriptor(sbom), artifacttest.Descriptor(other)}}))
+		serve(w, ocitest.Manifest(artifact.MediaIndex, map[string]any{
+			"manifests": []any{ocitest.Descriptor(p), ocitest.Descriptor(sbom), ocitest.Descriptor(other)}}))
 		return true
 	}
 	_, listed := r.mustBuild(r.env("1.4"))

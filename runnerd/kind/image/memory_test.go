@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 )
 
 // zeros is size bytes.
@@ -37,7 +37,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	layer := "sha256:" + hex.EncodeToString(sum.Sum(nil))
 	r := newRig(t)
-	m := artifacttest.Manifest(artifact.MediaImageManifest, map[string]any{"config": r.blob(mediaConfig, []byte("{}")),
+	m := ocitest.Manifest(artifact.MediaImageManifest, map[string]any{"config": r.blob(mediaConfig, []byte("{}")),
 		"layers": []any{map[string]any{"mediaType": mediaLayer, "digest": layer, "size": size}}})
 	r.answer = func(w http.ResponseWriter, request *http.Request) bool {
 		switch {

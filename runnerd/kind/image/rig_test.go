@@ -14,9 +14,10 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/registrylogin"
 	"github.com/nuon-toolkit/nuon/pkg/testbuffer"
@@ -36,7 +37,7 @@ type rig struct {
 	log  testbuffer.Buffer
 
 	source *httptest.Server
-	from   *artifact.Repository // of the source, without the misbehavior
+	from   *oci.Repository // of the source, without the misbehavior
 	// answer, if set, handles requests to the source. It returns false to have one handled normally.
 	answer   func(w http.ResponseWriter, r *http.Request) bool
 	requests atomic.Int64 // to the source
@@ -62,7 +63,7 @@ const (
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	r := &rig{t: t, root: t.TempDir(), hosts: "127.0.0.1"}
-	registry := artifacttest.Handler(t.TempDir())
+	registry := ocitest.Handler(t.TempDir())
 	r.source = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r.requests.Add(1)
 		if r.answer == nil || !r.answer(w, request) {
@@ -73,7 +74,7 @@ func newRig(t testing.TB) *rig {
 	plain := httptest.NewServer(registry)
 	t.Cleanup(plain.Close)
 	r.from = r.open(plain, sourceName)
-	stored := artifacttest.Handler(t.TempDir())
+	stored := ocitest.Handler(t.TempDir())
 	r.vendor = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if request.Method == http.MethodPut && strings.Contains(request.URL.Path, "/blobs/") {
 			r.stored.Add(max(request.ContentLength, 0))
@@ -96,10 +97,10 @@ func (r *rig) restartVendor() {
 	r.t.Cleanup(r.vendor.Close)
 }
 
-func (r *rig) open(server *httptest.Server, repository string) *artifact.Repository {
+func (r *rig) open(server *httptest.Server, repository string) *oci.Repository {
 	r.t.Helper()
-	opened, err := artifact.Open(artifact.Reference{Host: strings.TrimPrefix(server.URL, "http://"),
-		Repository: repository, PlainHTTP: true}, artifact.Credential{})
+	opened, err := oci.Open(artifact.Reference{Host: strings.TrimPrefix(server.URL, "http://"),
+		Repository: repository, PlainHTTP: true}, oci.Credential{})
 	r.must(err)
 	return opened
 }
@@ -163,7 +164,7 @@ func (r *rig) mustBuild(env *job.Env) (api.BuildResult, image.Image) {
 // blob pushes bytes to the source and returns their descriptor.
 func (r *rig) blob(media string, content []byte) map[string]any {
 	r.t.Helper()
-	return artifacttest.PutBlob(r.t, r.from, media, content)
+	return ocitest.PutBlob(r.t, r.from, media, content)
 }
 
 // platform pushes an image for one platform with a layer of size random bytes.
@@ -173,7 +174,7 @@ func (r *rig) platform(architecture string, size int) artifact.RawManifest {
 	seed := [32]byte{}
 	copy(seed[:], architecture)
 	_, _ = rand.NewChaCha8(seed).Read(layer) // never fails
-	m := artifacttest.Manifest(artifact.MediaImageManifest, map[string]any{
+	m := ocitest.Manifest(artifact.MediaImageManifest, map[string]any{
 		"config": r.blob(mediaConfig, []byte(fmt.Sprintf(`{"os":"linux","architecture":%q}`, architecture))),
 		"layers": []any{r.blob(mediaLayer, layer)},
 	})
@@ -186,9 +187,9 @@ func (r *rig) index(tag string, platforms ...artifact.RawManifest) artifact.RawM
 	r.t.Helper()
 	var all []any
 	for _, p := range platforms {
-		all = append(all, artifacttest.Descriptor(p))
+		all = append(all, ocitest.Descriptor(p))
 	}
-	m := artifacttest.Manifest(artifact.MediaIndex,
+	m := ocitest.Manifest(artifact.MediaIndex,
 		map[string]any{"manifests": all, "annotations": map[string]string{"by": "acme"}})
 	r.must(r.from.PutTag(r.t.Context(), m, tag))
 	return m
@@ -197,10 +198,10 @@ func (r *rig) index(tag string, platforms ...artifact.RawManifest) artifact.RawM
 // attach pushes a manifest that refers to another.
 func (r *rig) attach(subject artifact.RawManifest, content string) artifact.RawManifest {
 	r.t.Helper()
-	m := artifacttest.Manifest(artifact.MediaImageManifest, map[string]any{
+	m := ocitest.Manifest(artifact.MediaImageManifest, map[string]any{
 		"artifactType": "application/vnd.example." + content,
 		"config":       r.blob("application/vnd.oci.empty.v1+json", []byte("{}")),
-		"layers":       []any{r.blob("text/plain", []byte(content))}, "subject": artifacttest.Descriptor(subject),
+		"layers":       []any{r.blob("text/plain", []byte(content))}, "subject": ocitest.Descriptor(subject),
 	})
 	r.must(r.from.PutRawManifest(r.t.Context(), m))
 	return m

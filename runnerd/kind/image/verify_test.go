@@ -19,8 +19,9 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/image"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/sigstore/sigstoretest"
 )
 
@@ -74,7 +75,7 @@ func (r *rig) tagged(s signer, subject string, payload []byte) {
 	r.t.Helper()
 	layer := r.blob(mediaSimpleSigning, payload)
 	layer["annotations"] = map[string]string{signatureAnnotation: base64.StdEncoding.EncodeToString(s.sign(payload))}
-	m := artifacttest.Manifest(artifact.MediaImageManifest, map[string]any{
+	m := ocitest.Manifest(artifact.MediaImageManifest, map[string]any{
 		"config": r.blob(mediaConfig, []byte("{}")), "layers": []any{layer}})
 	r.must(r.from.PutTag(r.t.Context(), m, strings.Replace(subject, ":", "-", 1)+".sig"))
 }
@@ -91,9 +92,9 @@ func (r *rig) bundledAs(media string, subject artifact.RawManifest, content map[
 	content["mediaType"] = media
 	encoded, err := json.Marshal(content)
 	r.must(err)
-	r.must(r.from.PutRawManifest(r.t.Context(), artifacttest.Manifest(artifact.MediaImageManifest, map[string]any{
+	r.must(r.from.PutRawManifest(r.t.Context(), ocitest.Manifest(artifact.MediaImageManifest, map[string]any{
 		"artifactType": media, "config": r.blob("application/vnd.oci.empty.v1+json", []byte("{}")),
-		"layers": []any{r.blob(media, encoded)}, "subject": artifacttest.Descriptor(subject)})))
+		"layers": []any{r.blob(media, encoded)}, "subject": ocitest.Descriptor(subject)})))
 }
 
 // envelope is a bundle with a signed statement.
@@ -307,7 +308,7 @@ func (r *rig) tagKeyless(subject string, payload []byte, annotations map[string]
 	r.t.Helper()
 	layer := r.blob(mediaSimpleSigning, payload)
 	layer["annotations"] = annotations
-	m := artifacttest.Manifest(artifact.MediaImageManifest, map[string]any{
+	m := ocitest.Manifest(artifact.MediaImageManifest, map[string]any{
 		"config": r.blob(mediaConfig, []byte("{}")), "layers": []any{layer}})
 	r.must(r.from.PutTag(r.t.Context(), m, strings.Replace(subject, ":", "-", 1)+".sig"))
 }

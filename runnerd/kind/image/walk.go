@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
@@ -34,7 +35,7 @@ type Log interface {
 // retrier repeats a request while a registry is unreachable.
 type retrier func(ctx context.Context, do func() error) error
 
-// source is where an image is read from. *artifact.Repository implements it.
+// source is where an image is read from. *oci.Repository implements it.
 type source interface {
 	Manifest(ctx context.Context, reference string) (artifact.RawManifest, error)
 	Blob(ctx context.Context, blob artifact.Blob) ([]byte, error)
@@ -307,7 +308,7 @@ func (p *problem) Error() string { return p.Why + "; " + p.Remedy }
 // explain adds to an error of the source which image it is about, and what its owner can do.
 func explain(err error, what string, from artifact.Reference) error {
 	var (
-		refused *artifact.Error
+		refused *oci.Error
 		wrong   *problem
 	)
 	if errors.As(err, &wrong) {
@@ -324,17 +325,17 @@ func explain(err error, what string, from artifact.Reference) error {
 		}
 	}
 	switch refused.Reason {
-	case artifact.Unauthorized, artifact.Forbidden:
+	case oci.Unauthorized, oci.Forbidden:
 		why = "the registry refuses access, or has no such repository"
 		remedy = fmt.Sprintf("store a credential: nuon credentials create NAME --image %s --username USER --from @FILE", from)
-	case artifact.NotFound:
+	case oci.NotFound:
 		why = "the registry does not have " + refused.Digest
 		remedy = "push it, or change the tag of the component; after a tag has moved, run \"nuon builds refresh\""
-	case artifact.NotRegistry:
+	case oci.NotRegistry:
 		remedy = "check image_url: its host must be a registry"
-	case artifact.Damaged:
+	case oci.Damaged:
 		remedy = "nothing of it was used; push the image again"
-	case artifact.Rejected:
+	case oci.Rejected:
 		if refused.Status == tooManyRequests {
 			why, remedy = "the registry allows no more requests now",
 				"build again later, or store a credential that is allowed more: nuon credentials create NAME --image "+from.Host

@@ -22,7 +22,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
@@ -86,7 +86,7 @@ func bareRig(t testing.TB) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t: t, key: key, registry: artifacttest.Registry(t), root: root,
+	return &rig{t: t, key: key, registry: ocitest.Registry(t), root: root,
 		seconds: int(testtime.Limit / time.Second), keyFile: filepath.Join(root, "key")}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/terraform/modules"
 )
 
@@ -30,7 +31,7 @@ func TestBuild(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	built := r.mustBuild("modules/web", tree...)
-	opened, err := artifact.Open(r.plainHost().Child("vendor/web"), artifact.Credential{})
+	opened, err := oci.Open(r.plainHost().Child("vendor/web"), oci.Credential{})
 	if err != nil {
 		t.Fatal(err)
 	}

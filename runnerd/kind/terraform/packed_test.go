@@ -17,6 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/gittest"
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/pkg/testprogram"
@@ -72,7 +73,7 @@ func (r *rig) mustBuildWith(
 // pulled returns an artifact of the rig.
 func (r *rig) pulled(ref api.ArtifactRef) artifact.Artifact {
 	r.t.Helper()
-	opened, err := artifact.Open(r.plainHost().Child(ref.Repository), artifact.Credential{})
+	opened, err := oci.Open(r.plainHost().Child(ref.Repository), oci.Credential{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func TestModulesThatWereNotPacked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := artifact.Open(r.plainHost().Child("vendor/web"), artifact.Credential{})
+	opened, err := oci.Open(r.plainHost().Child("vendor/web"), oci.Credential{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,8 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
+	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/apiclient/contacttest"
@@ -78,7 +79,7 @@ func newRig(t testing.TB) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, key: key, root: t.TempDir(), stored: t.TempDir(), locked: make(chan struct{}, 100)}
-	r.registry = httptest.NewServer(artifacttest.Handler(r.stored))
+	r.registry = httptest.NewServer(ocitest.Handler(r.stored))
 	t.Cleanup(r.registry.Close)
 
 	mux := http.NewServeMux()
@@ -316,7 +317,7 @@ func (r *rig) source(files ...string) api.ArtifactRef {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	opened, err := artifact.Open(r.plainHost().Child("vendor/source"), artifact.Credential{})
+	opened, err := oci.Open(r.plainHost().Child("vendor/source"), oci.Credential{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/pkg/testbuffer"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
 )
@@ -37,7 +38,7 @@ var logins = []string{"aws", "gke-gcloud-auth-plugin", "gcloud", "kubelogin", "a
 type Machine struct {
 	Plane *Plane
 	// Install is the install's registry. The attacker has its password.
-	Install *artifact.Repository
+	Install *oci.Repository
 	// Canary is a file that the attacks try to create; it exists if a command of theirs ran.
 	Canary string
 	// Foreign is an address that no runner may contact; Reached counts the connections to it.
@@ -126,7 +127,7 @@ func (m *Machine) startRegistry(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Install, err = artifact.Open(reference, artifact.Basic("attacker", password)); err != nil {
+	if m.Install, err = oci.Open(reference, oci.Basic("attacker", password)); err != nil {
 		return nil, err
 	}
 	return []string{

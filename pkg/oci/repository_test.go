@@ -1,4 +1,4 @@
-package artifact
+package oci
 
 import (
 	"errors"
@@ -9,18 +9,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // answering starts a registry that answers each request with handler.
-func answering(t *testing.T, handler http.HandlerFunc) Reference {
+func answering(t *testing.T, handler http.HandlerFunc) artifact.Reference {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	return Reference{Host: strings.TrimPrefix(server.URL, "http://"), Repository: "dev/vendor/app", PlainHTTP: true}
+	return artifact.Reference{Host: strings.TrimPrefix(server.URL, "http://"), Repository: "dev/vendor/app",
+		PlainHTTP: true}
 }
 
-func open(t *testing.T, reference Reference, credential Credential) *Repository {
+func open(t *testing.T, reference artifact.Reference, credential Credential) *Repository {
 	t.Helper()
 	opened, err := Open(reference, credential)
 	if err != nil {
@@ -29,9 +31,10 @@ func open(t *testing.T, reference Reference, credential Credential) *Repository 
 	return opened
 }
 
-func pack(t *testing.T) Artifact {
+func pack(t *testing.T) artifact.Artifact {
 	t.Helper()
-	packed, err := Pack(MediaSource, sample(), nil, Limits{})
+	files := []artifact.File{{Path: "main.tf", Content: []byte("output \"a\" { value = 1 }\n")}}
+	packed, err := artifact.Pack(artifact.MediaSource, files, nil, artifact.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +42,7 @@ func pack(t *testing.T) Artifact {
 }
 
 // serving serves one artifact, after edit has changed the bytes.
-func serving(t *testing.T, packed Artifact, edit func(path string, content []byte) []byte) Reference {
+func serving(t *testing.T, packed artifact.Artifact, edit func(path string, content []byte) []byte) artifact.Reference {
 	manifest, err := packed.Manifest()
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +76,7 @@ func TestPullChecksEveryByte(t *testing.T) {
 			return changed
 		})
 		_, err := open(t, tampered, Credential{}).Pull(t.Context(), packed.Digest())
-		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), tampered.Host) {
+		if !errors.Is(err, artifact.ErrDamaged) || !strings.Contains(err.Error(), tampered.Host) {
 			t.Errorf("tampered %s: %v, want ErrDamaged that names the registry", part, err)
 		}
 	}
@@ -83,10 +86,10 @@ func TestPullIsLimited(t *testing.T) {
 	packed := pack(t)
 	repository := open(t, serving(t, packed, func(_ string, content []byte) []byte { return content }), Credential{})
 	repository.MaxBytes = int64(len(packed.Layer)) - 1
-	if _, err := repository.Pull(t.Context(), packed.Digest()); !errors.Is(err, ErrTooLarge) {
+	if _, err := repository.Pull(t.Context(), packed.Digest()); !errors.Is(err, artifact.ErrTooLarge) {
 		t.Errorf("pull above the limit: %v", err)
 	}
-	if _, err := repository.Push(t.Context(), packed); !errors.Is(err, ErrTooLarge) {
+	if _, err := repository.Push(t.Context(), packed); !errors.Is(err, artifact.ErrTooLarge) {
 		t.Errorf("push above the limit: %v", err)
 	}
 	repository.MaxBytes++
@@ -152,7 +155,7 @@ func TestUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	packed := pack(t)
-	repository := open(t, Reference{Host: host, Repository: "a", PlainHTTP: true}, Basic("u", "p"))
+	repository := open(t, artifact.Reference{Host: host, Repository: "a", PlainHTTP: true}, Basic("u", "p"))
 	_, err = repository.Push(t.Context(), packed)
 	var refusal *Error
 	if !errors.As(err, &refusal) || refusal.Reason != Unreachable || !strings.Contains(err.Error(), host) {
@@ -205,30 +208,30 @@ func TestPullRefusesForeignManifests(t *testing.T) {
 	} {
 		reference := serving(t, packed, func(string, []byte) []byte { return []byte(foreign) })
 		if _, err := open(t, reference, Credential{}).Pull(t.Context(),
-			sha256digest.Of([]byte(foreign))); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrTooLarge) {
+			sha256digest.Of([]byte(foreign))); !errors.Is(err, artifact.ErrDamaged) && !errors.Is(err, artifact.ErrTooLarge) {
 			t.Errorf("%s gives %v", name, err)
 		}
 	}
 }
 
 func TestReferences(t *testing.T) {
-	got, err := ParseReference("127.0.0.1:7112/dev/vendor", true)
+	got, err := artifact.ParseReference("127.0.0.1:7112/dev/vendor", true)
 	if err != nil || got.Child("hello/net").String() != "127.0.0.1:7112/dev/vendor/hello/net" || !got.PlainHTTP {
 		t.Errorf("parsed %+v: %v", got, err)
 	}
 	for _, text := range []string{"", "host", "host/", "/path", "https://host/path", "host/path@sha256:00"} {
-		if _, err := ParseReference(text, false); err == nil {
+		if _, err := artifact.ParseReference(text, false); err == nil {
 			t.Errorf("%q was taken", text)
 		}
 	}
 	for _, repository := range []string{"UPPER", "a:tag", "a@" + sha256digest.Of(nil), "../a", ""} {
-		if _, err := Open(Reference{Host: "h:1", Repository: repository}, Credential{}); err == nil {
+		if _, err := Open(artifact.Reference{Host: "h:1", Repository: repository}, Credential{}); err == nil {
 			t.Errorf("repository %q was opened", repository)
 		}
 	}
 	for _, text := range []string{"", "sha256:", "sha256:" + strings.Repeat("A", 64),
 		"sha512:" + strings.Repeat("a", 64), "latest"} {
-		if _, err := open(t, Reference{Host: "h:1", Repository: "a"},
+		if _, err := open(t, artifact.Reference{Host: "h:1", Repository: "a"},
 			Credential{}).Pull(t.Context(), text); err == nil {
 			t.Errorf("digest %q was taken", text)
 		}

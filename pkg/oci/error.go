@@ -1,4 +1,4 @@
-package artifact
+package oci
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
 // Reason classifies why a registry did not do what was requested.
@@ -49,7 +51,7 @@ type Error struct {
 	// Verb is the operation, such as "push", "pull" or "look up".
 	Verb string
 	// Repository names the registry and the repository.
-	Repository Reference
+	Repository artifact.Reference
 	// Digest is the digest or the tag of the content.
 	Digest string
 	// Reason classifies Err.
@@ -105,7 +107,7 @@ func (r *Repository) explain(verb, digest string, err error) error {
 	case strings.Contains(err.Error(), "mismatch"):
 		// The client compares digests and sizes from headers itself, and has no type for that
 		// error. TestPullChecksEveryByte fails when its text changes.
-		explained.Err = fmt.Errorf("%w: %w", ErrDamaged, explained.Err)
+		explained.Err = fmt.Errorf("%w: %w", artifact.ErrDamaged, explained.Err)
 	}
 	explained.Reason = reasonOf(explained.Err, explained.Status)
 	return explained
@@ -152,9 +154,9 @@ func reasonOf(err error, status int) Reason {
 		return Forbidden
 	case status == http.StatusNotFound, errors.Is(err, errdef.ErrNotFound):
 		return NotFound
-	case errors.Is(err, ErrDamaged):
+	case errors.Is(err, artifact.ErrDamaged):
 		return Damaged
-	case errors.Is(err, ErrTooLarge):
+	case errors.Is(err, artifact.ErrTooLarge):
 		return Oversized
 	case errors.Is(err, errNoDeletion):
 		return NoDeletion

@@ -1,4 +1,4 @@
-package artifact
+package oci
 
 import (
 	"bytes"
@@ -10,11 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // partial serves the layer of an artifact like a registry that supports range requests.
-func partial(t *testing.T, packed Artifact, edit func(w http.ResponseWriter, r *http.Request) bool) Reference {
+func partial(t *testing.T, packed artifact.Artifact,
+	edit func(w http.ResponseWriter, r *http.Request) bool) artifact.Reference {
 	t.Helper()
 	manifest, err := packed.Manifest()
 	if err != nil {
@@ -33,7 +35,7 @@ func partial(t *testing.T, packed Artifact, edit func(w http.ResponseWriter, r *
 	})
 }
 
-func fetchAll(t *testing.T, r *Repository, blob Blob, offset int64) (content []byte, at int64, err error) {
+func fetchAll(t *testing.T, r *Repository, blob artifact.Blob, offset int64) (content []byte, at int64, err error) {
 	t.Helper()
 	body, at, err := r.Fetch(t.Context(), blob, offset)
 	if err != nil {
@@ -67,7 +69,7 @@ func TestFetchFromTheMiddle(t *testing.T) {
 
 func TestFetchIsRefusedInWords(t *testing.T) {
 	packed := pack(t)
-	layer := Blob{Digest: sha256digest.Of(packed.Layer), Size: int64(len(packed.Layer))}
+	layer := artifact.Blob{Digest: sha256digest.Of(packed.Layer), Size: int64(len(packed.Layer))}
 	for name, test := range map[string]struct {
 		answer func(w http.ResponseWriter)
 		reason Reason
@@ -111,7 +113,7 @@ func TestABodyThatBreaksSaysWhichRegistryItIsOf(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	content, _, err := fetchAll(t, open(t, reference, Credential{}),
-		Blob{Digest: sha256digest.Of(packed.Layer), Size: int64(len(packed.Layer))}, 0)
+		artifact.Blob{Digest: sha256digest.Of(packed.Layer), Size: int64(len(packed.Layer))}, 0)
 	var refused *Error
 	if content != nil && len(content) > 10 || !errors.As(err, &refused) ||
 		refused.Repository != reference || refused.Status != 0 {

@@ -1,4 +1,4 @@
-package artifact
+package oci
 
 import (
 	"context"

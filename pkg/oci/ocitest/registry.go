@@ -1,5 +1,5 @@
-// Package artifacttest serves an OCI registry to tests.
-package artifacttest
+// Package ocitest serves an OCI registry to tests.
+package ocitest
 
 import (
 	"context"

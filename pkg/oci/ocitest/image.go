@@ -1,4 +1,4 @@
-package artifacttest
+package ocitest
 
 import (
 	"bytes"
@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // PutBlob pushes content, unless the repository has it, and returns its descriptor for a manifest.
-func PutBlob(t testing.TB, to *artifact.Repository, media string, content []byte) map[string]any {
+func PutBlob(t testing.TB, to *oci.Repository, media string, content []byte) map[string]any {
 	t.Helper()
 	b := artifact.Blob{Digest: sha256digest.Of(content), Size: int64(len(content))}
 	exists, err := to.HasBlob(t.Context(), b)

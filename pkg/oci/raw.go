@@ -1,4 +1,4 @@
-package artifact
+package oci
 
 import (
 	"bytes"
@@ -18,13 +18,11 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // This file reads and writes content that other programs made, such as container images.
-
-// MaxManifestBytes bounds a manifest of an image. Registries accept at most 4 MiB.
-const MaxManifestBytes = 4 << 20
 
 // maxTags bounds the tags of a repository that are read, and maxPages the answers that list them, or
 // that list what refers to an image.
@@ -33,69 +31,58 @@ const (
 	maxPages = 1000
 )
 
-// The types of manifests of images: those of the OCI, and the same of Docker.
-const (
-	MediaIndex          = ocispec.MediaTypeImageIndex
-	MediaImageManifest  = ocispec.MediaTypeImageManifest
-	MediaDockerIndex    = "application/vnd.docker.distribution.manifest.list.v2+json"
-	MediaDockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
-)
-
 // manifestTypes are the types of manifests that are read and written.
-var manifestTypes = []string{MediaIndex, MediaImageManifest, MediaDockerIndex, MediaDockerManifest}
+var manifestTypes = []string{artifact.MediaIndex, artifact.MediaImageManifest, artifact.MediaDockerIndex,
+	artifact.MediaDockerManifest}
 
-// RawManifest is a manifest as its registry stores it.
-type RawManifest struct {
-	Digest, MediaType string
-	Content           []byte
-}
-
-func (m RawManifest) descriptor() ocispec.Descriptor {
+func describe(m artifact.RawManifest) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: m.MediaType, Digest: godigest.Digest(m.Digest), Size: int64(len(m.Content))}
 }
 
 // Manifest fetches the manifest with a digest or a tag. It checks the digest, the size and the type.
 // Errors are *Error.
-func (r *Repository) Manifest(ctx context.Context, reference string) (RawManifest, error) {
+func (r *Repository) Manifest(ctx context.Context, reference string) (artifact.RawManifest, error) {
 	made, err := r.manifest(ctx, reference)
 	if err != nil {
-		return RawManifest{}, r.explain("pull", reference, err)
+		return artifact.RawManifest{}, r.explain("pull", reference, err)
 	}
 	return made, nil
 }
 
-func (r *Repository) manifest(ctx context.Context, reference string) (RawManifest, error) {
+func (r *Repository) manifest(ctx context.Context, reference string) (artifact.RawManifest, error) {
 	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url("manifests/"+reference), nil)
 	if err != nil {
-		return RawManifest{}, err
+		return artifact.RawManifest{}, err
 	}
 	request.Header.Set("Accept", strings.Join(manifestTypes, ", "))
 	response, err := r.remote.Client.Do(request)
 	if err != nil {
-		return RawManifest{}, err
+		return artifact.RawManifest{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return RawManifest{}, errorResponse(response)
+		return artifact.RawManifest{}, errorResponse(response)
 	}
-	content, err := io.ReadAll(io.LimitReader(response.Body, MaxManifestBytes+1))
+	content, err := io.ReadAll(io.LimitReader(response.Body, artifact.MaxManifestBytes+1))
 	if err != nil {
-		return RawManifest{}, err
+		return artifact.RawManifest{}, err
 	}
-	if len(content) > MaxManifestBytes {
-		return RawManifest{}, fmt.Errorf("%w: the manifest has more than %d MiB", ErrTooLarge, MaxManifestBytes>>20)
+	if len(content) > artifact.MaxManifestBytes {
+		return artifact.RawManifest{}, fmt.Errorf("%w: the manifest has more than %d MiB", artifact.ErrTooLarge,
+			artifact.MaxManifestBytes>>20)
 	}
-	made := RawManifest{Digest: sha256digest.Of(content), Content: content}
+	made := artifact.RawManifest{Digest: sha256digest.Of(content), Content: content}
 	claimed := response.Header.Get("Docker-Content-Digest")
 	if sha256digest.Check(reference) == nil {
 		claimed = reference
 	}
 	if made.MediaType, err = manifestType(response, content); err != nil {
-		return RawManifest{}, err
+		return artifact.RawManifest{}, err
 	}
 	if claimed != "" && claimed != made.Digest {
-		return RawManifest{}, fmt.Errorf("%w: asked for %s, got bytes of %s", ErrDamaged, claimed, made.Digest)
+		return artifact.RawManifest{}, fmt.Errorf("%w: asked for %s, got bytes of %s", artifact.ErrDamaged, claimed,
+			made.Digest)
 	}
 	return made, nil
 }
@@ -123,7 +110,7 @@ func manifestType(response *http.Response, content []byte) (string, error) {
 		return "", fmt.Errorf("%w: manifests of type %.100q are not copied", ErrUnsupported, stated)
 	case inside.MediaType != "" && inside.MediaType != stated:
 		return "", fmt.Errorf("%w: the registry calls the manifest %.100q, and the manifest itself is %.100q",
-			ErrDamaged, stated, inside.MediaType)
+			artifact.ErrDamaged, stated, inside.MediaType)
 	}
 	return stated, nil
 }
@@ -150,8 +137,8 @@ func (r *Repository) Resolve(ctx context.Context, tag string) (string, error) {
 }
 
 // HasManifest reports whether the repository has the manifest. Errors are *Error.
-func (r *Repository) HasManifest(ctx context.Context, m RawManifest) (bool, error) {
-	exists, err := r.remote.Manifests().Exists(ctx, m.descriptor())
+func (r *Repository) HasManifest(ctx context.Context, m artifact.RawManifest) (bool, error) {
+	exists, err := r.remote.Manifests().Exists(ctx, describe(m))
 	if err != nil {
 		return false, r.explain("look up", m.Digest, err)
 	}
@@ -160,16 +147,16 @@ func (r *Repository) HasManifest(ctx context.Context, m RawManifest) (bool, erro
 
 // PutRawManifest stores a manifest. What it names must be in the registry already. A registry without
 // the referrers API gets the manifest into the list of what refers to its subject. Errors are *Error.
-func (r *Repository) PutRawManifest(ctx context.Context, m RawManifest) error {
-	if err := r.remote.Manifests().Push(ctx, m.descriptor(), bytes.NewReader(m.Content)); err != nil {
+func (r *Repository) PutRawManifest(ctx context.Context, m artifact.RawManifest) error {
+	if err := r.remote.Manifests().Push(ctx, describe(m), bytes.NewReader(m.Content)); err != nil {
 		return r.explain("push", m.Digest, err)
 	}
 	return nil
 }
 
 // PutTag makes a tag name a manifest that the repository has. Errors are *Error.
-func (r *Repository) PutTag(ctx context.Context, m RawManifest, tag string) error {
-	if err := r.remote.Manifests().PushReference(ctx, m.descriptor(), bytes.NewReader(m.Content), tag); err != nil {
+func (r *Repository) PutTag(ctx context.Context, m artifact.RawManifest, tag string) error {
+	if err := r.remote.Manifests().PushReference(ctx, describe(m), bytes.NewReader(m.Content), tag); err != nil {
 		return r.explain("push", tag, err)
 	}
 	return nil
@@ -177,10 +164,10 @@ func (r *Repository) PutTag(ctx context.Context, m RawManifest, tag string) erro
 
 // Mount makes a blob of another repository of the registry a blob of this one, and reports whether the
 // registry did so. Errors are *Error.
-func (r *Repository) Mount(ctx context.Context, blob Blob, from Reference) (bool, error) {
+func (r *Repository) Mount(ctx context.Context, blob artifact.Blob, from artifact.Reference) (bool, error) {
 	notMounted := errors.New("not mounted")
 	upload := func() (io.ReadCloser, error) { return nil, notMounted }
-	err := r.remote.Mount(ctx, blob.descriptor(), from.Repository, upload)
+	err := r.remote.Mount(ctx, descriptorOf(blob), from.Repository, upload)
 	if errors.Is(err, notMounted) {
 		return false, nil
 	}
@@ -197,7 +184,7 @@ func (r *Repository) Tags(ctx context.Context) ([]string, error) {
 	err := r.remote.Tags(ctx, "", func(tags []string) error {
 		all = append(all, tags...)
 		if pages++; len(all) > maxTags || pages > maxPages {
-			return fmt.Errorf("%w: the repository has more than %d tags", ErrTooLarge, maxTags)
+			return fmt.Errorf("%w: the repository has more than %d tags", artifact.ErrTooLarge, maxTags)
 		}
 		return nil
 	})
@@ -212,15 +199,15 @@ var withoutReferrers = []int{http.StatusBadRequest, http.StatusMethodNotAllowed,
 
 // Referrers returns the digests of the manifests that, as the registry says, refer to one, such as
 // signatures. It reads the list by tag from a registry without the referrers API. Errors are *Error.
-func (r *Repository) Referrers(ctx context.Context, m RawManifest, limit int) ([]string, error) {
+func (r *Repository) Referrers(ctx context.Context, m artifact.RawManifest, limit int) ([]string, error) {
 	var all []string
 	list := func() error {
-		return r.remote.Referrers(ctx, m.descriptor(), "", func(found []ocispec.Descriptor) error {
+		return r.remote.Referrers(ctx, describe(m), "", func(found []ocispec.Descriptor) error {
 			for _, one := range found {
 				all = append(all, one.Digest.String())
 			}
 			if len(all) > limit {
-				return fmt.Errorf("%w: more than %d manifests refer to it", ErrTooLarge, limit)
+				return fmt.Errorf("%w: more than %d manifests refer to it", artifact.ErrTooLarge, limit)
 			}
 			return nil
 		})
@@ -241,7 +228,7 @@ func (r *Repository) Referrers(ctx context.Context, m RawManifest, limit int) ([
 const maxSmallBlob = 4 << 20
 
 // Blob fetches a small blob and checks its digest. Errors are *Error.
-func (r *Repository) Blob(ctx context.Context, blob Blob) ([]byte, error) {
+func (r *Repository) Blob(ctx context.Context, blob artifact.Blob) ([]byte, error) {
 	body, _, err := r.Fetch(ctx, blob, 0)
 	if err != nil {
 		return nil, err

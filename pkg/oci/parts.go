@@ -1,4 +1,4 @@
-package artifact
+package oci
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
@@ -26,20 +27,14 @@ type Parts struct {
 	// Digest is the digest of Manifest. It identifies the artifact.
 	Digest string
 	// Type is the artifact type of the manifest.
-	Type Media
+	Type artifact.Media
 	// Manifest contains the exact bytes of the manifest.
 	Manifest []byte
 	// Layer identifies the only layer.
-	Layer Blob
+	Layer artifact.Blob
 }
 
-// Blob identifies bytes that a registry stores.
-type Blob struct {
-	Digest string
-	Size   int64 // bytes
-}
-
-func (b Blob) descriptor() ocispec.Descriptor {
+func descriptorOf(b artifact.Blob) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: "application/octet-stream", Digest: godigest.Digest(b.Digest), Size: b.Size}
 }
 
@@ -59,7 +54,8 @@ func (r *Repository) Parts(ctx context.Context, digest string) (Parts, error) {
 	}
 	parts, err := partsOf(manifest, digest)
 	if err == nil && parts.Layer.Size > r.limit() {
-		err = fmt.Errorf("%w: the layer has %d bytes, at most %d are allowed", ErrTooLarge, parts.Layer.Size, r.limit())
+		err = fmt.Errorf("%w: the layer has %d bytes, at most %d are allowed", artifact.ErrTooLarge, parts.Layer.Size,
+			r.limit())
 	}
 	if err != nil {
 		return Parts{}, r.explain("pull", digest, err)
@@ -68,26 +64,16 @@ func (r *Repository) Parts(ctx context.Context, digest string) (Parts, error) {
 }
 
 func partsOf(manifest []byte, digest string) (Parts, error) {
-	parsed, layer, err := parseManifest(manifest)
+	parsed, layer, err := artifact.ParseManifest(manifest)
 	if err != nil {
 		return Parts{}, err
 	}
-	var with struct {
-		Config ocispec.Descriptor `json:"config"`
-	}
-	if err := json.Unmarshal(manifest, &with); err != nil {
-		return Parts{}, fmt.Errorf("%w: the manifest is not JSON: %w", ErrDamaged, err)
-	}
-	if with.Config.Digest != ocispec.DescriptorEmptyJSON.Digest {
-		return Parts{}, fmt.Errorf("%w: the manifest has a config, and an artifact of nuon has none", ErrDamaged)
-	}
-	return Parts{Digest: digest, Type: parsed.Type, Manifest: manifest,
-		Layer: Blob{Digest: layer.Digest.String(), Size: layer.Size}}, nil
+	return Parts{Digest: digest, Type: parsed.Type, Manifest: manifest, Layer: layer}, nil
 }
 
 // HasBlob reports whether the repository has the blob. Errors are *Error.
-func (r *Repository) HasBlob(ctx context.Context, blob Blob) (bool, error) {
-	exists, err := r.remote.Blobs().Exists(ctx, blob.descriptor())
+func (r *Repository) HasBlob(ctx context.Context, blob artifact.Blob) (bool, error) {
+	exists, err := r.remote.Blobs().Exists(ctx, descriptorOf(blob))
 	if err != nil {
 		return false, r.explain("look up", blob.Digest, err)
 	}
@@ -98,7 +84,8 @@ func (r *Repository) HasBlob(ctx context.Context, blob Blob) (bool, error) {
 // ranges; at is the offset of the first returned byte. The bytes are not verified: the caller
 // compares the digest of the whole blob. The caller closes body. Errors are *Error, also those of
 // body.
-func (r *Repository) Fetch(ctx context.Context, blob Blob, offset int64) (body io.ReadCloser, start int64, err error) {
+func (r *Repository) Fetch(ctx context.Context, blob artifact.Blob, offset int64) (
+	body io.ReadCloser, start int64, err error) {
 	response, err := r.get(ctx, blob, offset)
 	if err == nil && response.StatusCode == http.StatusRequestedRangeNotSatisfiable && offset > 0 {
 		_ = response.Body.Close()
@@ -110,7 +97,7 @@ func (r *Repository) Fetch(ctx context.Context, blob Blob, offset int64) (body i
 	if start, err = rangeStart(response, offset); err == nil && response.ContentLength >= 0 &&
 		start+response.ContentLength != blob.Size {
 		err = fmt.Errorf("%w: it has %d bytes there, and should have %d",
-			ErrDamaged, start+response.ContentLength, blob.Size)
+			artifact.ErrDamaged, start+response.ContentLength, blob.Size)
 	}
 	if err != nil {
 		_ = response.Body.Close()
@@ -120,7 +107,7 @@ func (r *Repository) Fetch(ctx context.Context, blob Blob, offset int64) (body i
 }
 
 // get requests a blob from offset.
-func (r *Repository) get(ctx context.Context, blob Blob, offset int64) (*http.Response, error) {
+func (r *Repository) get(ctx context.Context, blob artifact.Blob, offset int64) (*http.Response, error) {
 	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url("blobs/"+blob.Digest), nil)
 	if err != nil {
@@ -183,8 +170,8 @@ func (b *blobReader) Read(into []byte) (int, error) {
 
 // PutBlob stores the bytes of a blob, which the registry checks against its digest. Errors are
 // *Error.
-func (r *Repository) PutBlob(ctx context.Context, blob Blob, content io.Reader) error {
-	if err := r.remote.Blobs().Push(ctx, blob.descriptor(), content); err != nil {
+func (r *Repository) PutBlob(ctx context.Context, blob artifact.Blob, content io.Reader) error {
+	if err := r.remote.Blobs().Push(ctx, descriptorOf(blob), content); err != nil {
 		return r.explain("push", blob.Digest, err)
 	}
 	return nil
@@ -195,8 +182,7 @@ func (r *Repository) PutBlob(ctx context.Context, blob Blob, content io.Reader) 
 func (r *Repository) PutManifest(ctx context.Context, parts Parts) error {
 	descriptor := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(parts.Digest),
 		Size: int64(len(parts.Manifest))}
-	empty := ocispec.DescriptorEmptyJSON
-	if err := r.pushBlob(ctx, withoutData(empty), empty.Data); err != nil {
+	if err := r.pushEmptyConfig(ctx); err != nil {
 		return r.explain("push", parts.Digest, err)
 	}
 	exists, err := r.remote.Manifests().Exists(ctx, descriptor)

@@ -1,4 +1,4 @@
-package artifact
+package oci
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,39 +16,10 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
-
-// Reference names one repository of one registry.
-type Reference struct {
-	// Host is the registry's name and port, without a scheme: "127.0.0.1:7112".
-	Host string
-	// Repository is the path on that host: "dev/vendor/hello/network".
-	Repository string
-	// PlainHTTP selects HTTP without TLS. It is for the embedded registry only.
-	PlainHTTP bool
-}
-
-// ParseReference parses "host/path", the format of the NUON_REGISTRY variable and the control API.
-// It accepts no scheme, tag or digest.
-func ParseReference(text string, plainHTTP bool) (Reference, error) {
-	host, repository, found := strings.Cut(text, "/")
-	if !found || host == "" || repository == "" || strings.Contains(text, "://") || strings.Contains(text, "@") {
-		return Reference{}, fmt.Errorf(
-			"%q is not a registry repository; write it as host/path, without scheme, tag or digest", text)
-	}
-	return Reference{Host: host, Repository: repository, PlainHTTP: plainHTTP}, nil
-}
-
-// Child returns the repository with that name below this one.
-func (r Reference) Child(name string) Reference {
-	r.Repository = strings.Trim(r.Repository+"/"+name, "/")
-	return r
-}
-
-// String returns "host/repository".
-func (r Reference) String() string { return r.Host + "/" + r.Repository }
 
 // Credential authenticates to a registry. The zero value is anonymous.
 type Credential struct {
@@ -88,18 +58,18 @@ type Repository struct {
 	// MaxBytes is the maximum size of a layer that is pushed or pulled; zero means 256 MiB.
 	MaxBytes int64
 
-	reference Reference
+	reference artifact.Reference
 	remote    *remote.Repository
 }
 
 // Open creates a client for a repository. It does not connect.
-func Open(reference Reference, credential Credential) (*Repository, error) {
+func Open(reference artifact.Reference, credential Credential) (*Repository, error) {
 	return OpenClient(reference, credential, &http.Client{})
 }
 
 // OpenClient creates a client for a repository that sends its requests with client, also those to
 // the registry's token service. It does not connect.
-func OpenClient(reference Reference, credential Credential, client *http.Client) (*Repository, error) {
+func OpenClient(reference artifact.Reference, credential Credential, client *http.Client) (*Repository, error) {
 	opened, err := remote.NewRepository(reference.String())
 	if err != nil {
 		return nil, fmt.Errorf("open repository %s: %w", reference, err)
@@ -193,7 +163,7 @@ func (r *Reader) Do(request *http.Request, repository string) (*http.Response, e
 }
 
 // Reference returns the reference that was opened.
-func (r *Repository) Reference() Reference { return r.reference }
+func (r *Repository) Reference() artifact.Reference { return r.reference }
 
 func (r *Repository) limit() int64 {
 	if r.MaxBytes > 0 {
@@ -204,15 +174,15 @@ func (r *Repository) limit() int64 {
 
 // Push stores the artifact and returns its digest. It does not send what the registry already has,
 // so a second push costs only one request. Errors are *Error.
-func (r *Repository) Push(ctx context.Context, artifact Artifact) (string, error) {
-	manifest, err := artifact.Manifest()
+func (r *Repository) Push(ctx context.Context, packed artifact.Artifact) (string, error) {
+	manifest, err := packed.Manifest()
 	if err != nil {
 		return "", err
 	}
 	digest := sha256digest.Of(manifest)
-	if int64(len(artifact.Layer)) > r.limit() {
+	if int64(len(packed.Layer)) > r.limit() {
 		return "", fmt.Errorf("push %s to %s: %w: the layer has %d bytes, at most %d are allowed",
-			digest, r.reference, ErrTooLarge, len(artifact.Layer), r.limit())
+			digest, r.reference, artifact.ErrTooLarge, len(packed.Layer), r.limit())
 	}
 	descriptor := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(digest),
 		Size: int64(len(manifest))}
@@ -223,11 +193,10 @@ func (r *Repository) Push(ctx context.Context, artifact Artifact) (string, error
 	if exists {
 		return digest, nil
 	}
-	empty := ocispec.DescriptorEmptyJSON
-	if err := r.pushBlob(ctx, withoutData(empty), empty.Data); err != nil {
+	if err := r.pushEmptyConfig(ctx); err != nil {
 		return "", r.explain("push", digest, err)
 	}
-	if err := r.pushBlob(ctx, artifact.layerDescriptor(), artifact.Layer); err != nil {
+	if err := r.pushBlob(ctx, packed.LayerBlob(), packed.Layer); err != nil {
 		return "", r.explain("push", digest, err)
 	}
 	if err := r.remote.Manifests().Push(ctx, descriptor, bytes.NewReader(manifest)); err != nil {
@@ -236,12 +205,17 @@ func (r *Repository) Push(ctx context.Context, artifact Artifact) (string, error
 	return digest, nil
 }
 
-func (r *Repository) pushBlob(ctx context.Context, descriptor ocispec.Descriptor, content []byte) error {
-	exists, err := r.remote.Blobs().Exists(ctx, descriptor)
+func (r *Repository) pushEmptyConfig(ctx context.Context) error {
+	content := []byte(artifact.EmptyConfig)
+	return r.pushBlob(ctx, artifact.Blob{Digest: sha256digest.Of(content), Size: int64(len(content))}, content)
+}
+
+func (r *Repository) pushBlob(ctx context.Context, blob artifact.Blob, content []byte) error {
+	exists, err := r.remote.Blobs().Exists(ctx, descriptorOf(blob))
 	if err != nil || exists {
 		return err
 	}
-	return r.remote.Blobs().Push(ctx, descriptor, bytes.NewReader(content))
+	return r.remote.Blobs().Push(ctx, descriptorOf(blob), bytes.NewReader(content))
 }
 
 // Has reports whether the registry has the artifact with that digest. Errors are *Error.
@@ -260,35 +234,35 @@ func (r *Repository) Has(ctx context.Context, digest string) (bool, error) {
 // Pull fetches the artifact with that digest, with one GET for the manifest and one for the layer.
 // It verifies both against the digest; an error about different bytes wraps ErrDamaged. Errors are
 // *Error.
-func (r *Repository) Pull(ctx context.Context, digest string) (Artifact, error) {
+func (r *Repository) Pull(ctx context.Context, digest string) (artifact.Artifact, error) {
 	if err := sha256digest.Check(digest); err != nil {
-		return Artifact{}, fmt.Errorf("pull from %s: %w", r.reference, err)
+		return artifact.Artifact{}, fmt.Errorf("pull from %s: %w", r.reference, err)
 	}
 	// FetchReference needs no size in advance; Fetch does.
 	_, reader, err := r.remote.Manifests().FetchReference(ctx, digest)
 	if err != nil {
-		return Artifact{}, r.explain("pull", digest, err)
+		return artifact.Artifact{}, r.explain("pull", digest, err)
 	}
 	manifest, err := readChecked(reader, digest, maxManifestBytes)
 	if err != nil {
-		return Artifact{}, r.explain("pull", digest, fmt.Errorf("manifest: %w", err))
+		return artifact.Artifact{}, r.explain("pull", digest, fmt.Errorf("manifest: %w", err))
 	}
-	artifact, layer, err := parseManifest(manifest)
+	pulled, layer, err := artifact.ParseManifest(manifest)
 	if err != nil {
-		return Artifact{}, r.explain("pull", digest, err)
+		return artifact.Artifact{}, r.explain("pull", digest, err)
 	}
 	if layer.Size > r.limit() {
-		return Artifact{}, r.explain("pull", digest,
-			fmt.Errorf("%w: the layer has %d bytes, at most %d are allowed", ErrTooLarge, layer.Size, r.limit()))
+		return artifact.Artifact{}, r.explain("pull", digest,
+			fmt.Errorf("%w: the layer has %d bytes, at most %d are allowed", artifact.ErrTooLarge, layer.Size, r.limit()))
 	}
-	reader, err = r.remote.Blobs().Fetch(ctx, layer)
+	reader, err = r.remote.Blobs().Fetch(ctx, descriptorOf(layer))
 	if err != nil {
-		return Artifact{}, r.explain("pull", digest, fmt.Errorf("layer: %w", err))
+		return artifact.Artifact{}, r.explain("pull", digest, fmt.Errorf("layer: %w", err))
 	}
-	if artifact.Layer, err = readChecked(reader, layer.Digest.String(), r.limit()); err != nil {
-		return Artifact{}, r.explain("pull", digest, fmt.Errorf("layer: %w", err))
+	if pulled.Layer, err = readChecked(reader, layer.Digest, r.limit()); err != nil {
+		return artifact.Artifact{}, r.explain("pull", digest, fmt.Errorf("layer: %w", err))
 	}
-	return artifact, nil
+	return pulled, nil
 }
 
 // readChecked reads at most limit bytes and verifies their digest.
@@ -298,10 +272,10 @@ func readChecked(reader io.ReadCloser, digest string, limit int64) ([]byte, erro
 		return nil, err
 	}
 	if int64(len(content)) > limit {
-		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, limit)
+		return nil, fmt.Errorf("%w: more than %d bytes", artifact.ErrTooLarge, limit)
 	}
 	if actual := sha256digest.Of(content); actual != digest {
-		return nil, fmt.Errorf("%w: asked for %s, got bytes of %s", ErrDamaged, digest, actual)
+		return nil, fmt.Errorf("%w: asked for %s, got bytes of %s", artifact.ErrDamaged, digest, actual)
 	}
 	return content, nil
 }
