@@ -27,6 +27,15 @@ func (r Result) Installed() bool {
 	return slices.Contains(r.Done, "provision") && slices.Contains(r.Done, "deprovision")
 }
 
+// String returns how far the app came, in a line.
+func (r Result) String() string {
+	if r.Failed == "" {
+		return r.App + ": all steps succeeded"
+	}
+	first, _, _ := strings.Cut(r.Reason, "\n")
+	return fmt.Sprintf("%s: %s failed: %s", r.App, r.Failed, first)
+}
+
 // Print writes the table.
 func Print(to io.Writer, results []Result) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)

@@ -32,6 +32,8 @@ type Options struct {
 	Parallel int
 	// Progress receives a line for each event. Nil drops them.
 	Progress io.Writer
+	// Ended, unless it is nil, is called when an app has ended, also from several goroutines at once.
+	Ended func(Result)
 }
 
 // World is a control plane with a build runner, and a mirror of the repositories that apps name.
@@ -129,6 +131,9 @@ func (w *World) installAll(ctx context.Context, apps []*App) []Result {
 	for i, a := range apps {
 		group.Go(func() error {
 			results[i] = w.install(ctx, a)
+			if w.Ended != nil {
+				w.Ended(results[i])
+			}
 			return nil
 		})
 	}

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/nuon-toolkit/nuon/examples/internal/apps"
@@ -41,7 +42,7 @@ func main() {
 func run(ctx context.Context) (err error) {
 	only := flag.String("only", "", "names of apps, separated by commas")
 	keep := flag.Bool("keep", false, "keep the directory with all logs")
-	verbose := flag.Bool("v", false, "print the progress")
+	verbose := flag.Bool("v", false, "print each step, not only how each app ended")
 	output := flag.String("o", "table", "table or json")
 	parallel := flag.Int("parallel", 0, "how many apps at the same time; 0 means one for each core")
 	atLeast := flag.Int("at-least", 0, "exit 1 if fewer apps are installed and deprovisioned")
@@ -58,7 +59,12 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	o := apps.Options{Dir: dir, Parallel: *parallel}
+	ended := atomic.Int32{}
+	o := apps.Options{Dir: dir, Parallel: *parallel, Ended: func(r apps.Result) {
+		if *scale == 0 {
+			fmt.Fprintf(os.Stderr, "%d of %d apps: %s\n", ended.Add(1), len(found), r)
+		}
+	}}
 	if *verbose {
 		o.Progress = os.Stderr
 	}
