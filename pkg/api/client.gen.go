@@ -5851,14 +5851,14 @@ type ClientInterface interface {
 	// Corresponds with PUT /v1/approvals/{approval}/assignee (the `AssignApproval` operationId).
 	AssignApproval(ctx context.Context, approval InApproval, body AssignApprovalJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RespondApprovalWithBody Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
+	// RespondApprovalWithBody Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does. The same answer of the same caller again changes nothing and is no error.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/approvals/{approval}/response (the `RespondApproval` operationId).
 	RespondApprovalWithBody(ctx context.Context, approval InApproval, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RespondApproval Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
+	// RespondApproval Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does. The same answer of the same caller again changes nothing and is no error.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7255,7 +7255,7 @@ func (c *Client) AssignApproval(ctx context.Context, approval InApproval, body A
 	return c.Client.Do(req)
 }
 
-// RespondApprovalWithBody Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
+// RespondApprovalWithBody Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does. The same answer of the same caller again changes nothing and is no error.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7272,7 +7272,7 @@ func (c *Client) RespondApprovalWithBody(ctx context.Context, approval InApprova
 	return c.Client.Do(req)
 }
 
-// RespondApproval Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
+// RespondApproval Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does. The same answer of the same caller again changes nothing and is no error.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -15420,14 +15420,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /v1/approvals/{approval}/assignee (the `AssignApproval` operationId).
 	AssignApprovalWithResponse(ctx context.Context, approval InApproval, body AssignApprovalJSONRequestBody, reqEditors ...RequestEditorFn) (*AssignApprovalResponse, error)
 
-	// RespondApprovalWithBodyWithResponse Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
+	// RespondApprovalWithBodyWithResponse Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does. The same answer of the same caller again changes nothing and is no error.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/approvals/{approval}/response (the `RespondApproval` operationId).
 	RespondApprovalWithBodyWithResponse(ctx context.Context, approval InApproval, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RespondApprovalResponse, error)
 
-	// RespondApprovalWithResponse Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
+	// RespondApprovalWithResponse Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does. The same answer of the same caller again changes nothing and is no error.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22572,7 +22572,7 @@ func (c *ClientWithResponses) AssignApprovalWithResponse(ctx context.Context, ap
 	return ParseAssignApprovalResponse(rsp)
 }
 
-// RespondApprovalWithBodyWithResponse Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
+// RespondApprovalWithBodyWithResponse Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does. The same answer of the same caller again changes nothing and is no error.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22585,7 +22585,7 @@ func (c *ClientWithResponses) RespondApprovalWithBodyWithResponse(ctx context.Co
 	return ParseRespondApprovalResponse(rsp)
 }
 
-// RespondApprovalWithResponse Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
+// RespondApprovalWithResponse Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does. The same answer of the same caller again changes nothing and is no error.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -149,6 +149,41 @@ func TestStepsThatCannotBeRetriedOrSkipped(t *testing.T) {
 		map[string]any{"reason": strings.Repeat("x", 5000)}), http.StatusConflict, "too_long")
 }
 
+// TestTheSameAnswerAgain checks that an answer whose response was lost can be given again: it is recorded once. An
+// answer that differs in anything is refused.
+func TestTheSameAnswerAgain(t *testing.T) {
+	t.Parallel()
+	w := asking(t)
+	digest := "sha256:" + w.one.mark + "-content"
+	for range 2 {
+		got := w.respond("approver", api.ResponseAnswerApprove, digest, "fine")
+		if got.JSON200 == nil || got.JSON200.Status != api.ApprovalStatusApproved || got.JSON200.Response.Reason != "fine" {
+			t.Fatalf("%s", got.Body)
+		}
+	}
+	const count = "select (select count(*) from approval_responses) || ' ' || " +
+		"(select count(*) from audit_events where action = 'approval.approve')"
+	if got := w.text(count); got != "1 1" {
+		t.Errorf("responses and audit entries: %s", got)
+	}
+	for name, again := range map[string]struct {
+		caller string
+		answer api.ResponseAnswer
+		digest string
+		reason string
+	}{
+		"another person":  {"admin", api.ResponseAnswerApprove, digest, "fine"},
+		"another answer":  {"approver", api.ResponseAnswerReject, digest, "fine"},
+		"another content": {"approver", api.ResponseAnswerApprove, digest + "0", "fine"},
+		"another reason":  {"approver", api.ResponseAnswerApprove, digest, "well"},
+	} {
+		f := w.respond(again.caller, again.answer, again.digest, again.reason).ApplicationProblemJSONDefault
+		if f == nil || f.Status != http.StatusConflict || f.Code != "approval_gone" {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
 // TestTheSecondToAnswerIsTold checks that the error names who responded first, and when.
 func TestTheSecondToAnswerIsTold(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ type ServerInterface interface {
 	// AssignApproval Assign a waiting approval to an approver, or to nobody. It tells a team who reads what, and forbids no answer. 409 assignee_changed if somebody else has it than the request expects, 409 approval_gone if it no longer waits.
 	// (PUT /v1/approvals/{approval}/assignee)
 	AssignApproval(w http.ResponseWriter, r *http.Request, approval InApproval)
-	// RespondApproval Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
+	// RespondApproval Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does. The same answer of the same caller again changes nothing and is no error.
 	// (POST /v1/approvals/{approval}/response)
 	RespondApproval(w http.ResponseWriter, r *http.Request, approval InApproval)
 
@@ -8339,7 +8339,7 @@ type StrictServerInterface interface {
 	// AssignApproval Assign a waiting approval to an approver, or to nobody. It tells a team who reads what, and forbids no answer. 409 assignee_changed if somebody else has it than the request expects, 409 approval_gone if it no longer waits.
 	// (PUT /v1/approvals/{approval}/assignee)
 	AssignApproval(ctx context.Context, request AssignApprovalRequestObject) (AssignApprovalResponseObject, error)
-	// RespondApproval Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does.
+	// RespondApproval Approve or reject one plan, scripts or settings. The response carries the plan id and the content digest that were displayed; 409 plan_changed if another plan waits now, 409 approval_gone if none does. The same answer of the same caller again changes nothing and is no error.
 	// (POST /v1/approvals/{approval}/response)
 	RespondApproval(ctx context.Context, request RespondApprovalRequestObject) (RespondApprovalResponseObject, error)
 
