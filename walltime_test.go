@@ -131,7 +131,7 @@ func wallTimeBounds(files *token.FileSet, file *ast.File) []string {
 			case *ast.BinaryExpr:
 				compares := slices.Contains([]token.Token{token.LSS, token.GTR, token.LEQ, token.GEQ}, node.Op)
 				if compares && (measured.is(node.X) || measured.is(node.Y)) {
-					report(node.Pos(), "compares a measured time", "count the work, or measure it with testtime.CheckCost")
+					report(node.Pos(), "compares a measured time", "count the work, or measure it with testtime.CheckCPUCost")
 				}
 			case *ast.CallExpr:
 				switch called := callee(node); called {

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	spdxjson "github.com/spdx/tools-golang/json"
@@ -14,6 +14,8 @@ import (
 	spdx "github.com/spdx/tools-golang/spdx/v2/v2_3"
 
 	"github.com/package-url/packageurl-go"
+
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
 // PredicateType is that of a document in a statement of in-toto. Source: in-toto/attestation, spec/predicates/spdx.md.
@@ -40,35 +42,41 @@ type Document struct {
 
 // Document returns the list of the image that people call name and that has a digest.
 func (i *Inventory) Document(name, digest string) (Document, error) {
-	made := Document{Unread: i.unread()}
+	made := Document{Unread: i.Unread()}
 	comment := recognizes
 	if len(made.Unread) > 0 {
 		comment += " Not read: " + strings.Join(made.Unread, "; ") + "."
 	}
+	image := packageurl.NewPackageURL(packageurl.TypeOCI, "", name, digest, nil, "")
+	_ = image.Normalize() // lower case; any name is valid
 	document := &spdx.Document{
 		SPDXVersion: spdx.Version, DataLicense: spdx.DataLicense, SPDXIdentifier: "DOCUMENT", DocumentName: name,
-		DocumentNamespace: namespace + strings.Replace(digest, ":", "-", 1),
 		CreationInfo: &spdx.CreationInfo{Created: created, CreatorComment: comment,
 			Creators: []common.Creator{{CreatorType: "Tool", Creator: tool}}},
-		Packages: []*spdx.Package{describe(imageID, name, digest, packageurl.NewPackageURL(packageurl.TypeOCI, "", name,
-			digest, nil, ""))},
+		Packages:      []*spdx.Package{describe(imageID, name, digest, image)},
 		Relationships: []*spdx.Relationship{relate("DOCUMENT", "DESCRIBES", imageID)},
 	}
 	document.Packages[0].PrimaryPackagePurpose = "CONTAINER"
-	places := i.places()
+	places, release := i.places(), i.release()
 	for n, f := range slices.SortedFunc(maps.Keys(places), compare) {
-		id := fmt.Sprintf("package-%d", n+1)
-		described := describe(common.ElementID(id), f.Name, f.Version, i.url(f))
+		id := common.ElementID(fmt.Sprintf("package-%d", n+1))
+		described := describe(id, f.Name, f.Version, url(f, release))
 		described.PackageSourceInfo = "found in " + strings.Join(places[f], ", ")
 		document.Packages = append(document.Packages, described)
-		document.Relationships = append(document.Relationships, relate(imageID, "CONTAINS", common.ElementID(id)))
+		document.Relationships = append(document.Relationships, relate(imageID, "CONTAINS", id))
 	}
 	made.Packages = len(places)
+	// Each document has its own address, which depends on all that it says.
+	without, err := json.Marshal(document)
+	if err != nil {
+		return Document{}, err
+	}
+	document.DocumentNamespace = namespace + strings.Replace(sha256digest.Of(without), ":", "-", 1)
 	var text bytes.Buffer
 	if err := spdxjson.Write(document, &text); err != nil {
 		return Document{}, err
 	}
-	made.JSON = json.RawMessage(bytes.TrimSpace(text.Bytes()))
+	made.JSON = bytes.TrimSpace(text.Bytes())
 	return made, nil
 }
 
@@ -78,19 +86,37 @@ const maxPlaces = 5
 // places returns the first places of each package.
 func (i *Inventory) places() map[found][]string {
 	made := map[found][]string{}
-	for _, name := range slices.Sorted(maps.Keys(i.files)) {
-		for _, f := range i.files[name].packages {
-			if place := "/" + name; len(made[f]) < maxPlaces && !slices.Contains(made[f], place) {
-				made[f] = append(made[f], place)
+	for name, f := range i.files.all() {
+		for _, p := range f.packages {
+			if at := place(name); len(made[p]) < maxPlaces && !slices.Contains(made[p], at) {
+				made[p] = append(made[p], at)
 			}
 		}
 	}
 	return made
 }
 
+// place returns a path as it is shown.
+func place(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return r != ' ' && isUnprintable(r) }) {
+		return strconv.Quote("/" + name)
+	}
+	return "/" + name
+}
+
+// release returns the os-release of the image: that in /etc, if it has one.
+func (i *Inventory) release() map[string]string {
+	for _, name := range []string{etcRelease, usrRelease} {
+		if f := i.files.find(name); f != nil && len(f.release) > 0 {
+			return f.release
+		}
+	}
+	return nil
+}
+
 func compare(a, b found) int {
-	return slices.Compare([]string{string(a.ecosystem), a.Name, a.Version, a.Architecture},
-		[]string{string(b.ecosystem), b.Name, b.Version, b.Architecture})
+	return slices.Compare([]string{string(a.ecosystem), a.Name, a.Version, a.Architecture, a.Source},
+		[]string{string(b.ecosystem), b.Name, b.Version, b.Architecture, b.Source})
 }
 
 // describe returns a package of which only the name, the version and the address are known.
@@ -111,21 +137,24 @@ func relate(a common.ElementID, how string, b common.ElementID) *spdx.Relationsh
 // usual are the distributions of packages in an image that does not name its own.
 var usual = map[ecosystem]string{debian: "debian", alpine: "alpine"}
 
-// url returns the package URL of a package. Source: package-url/purl-spec.
-func (i *Inventory) url(f found) *packageurl.PackageURL {
+// url returns the package URL of a package. Source: package-url/purl-spec; "upstream" is what scanners call the package
+// that one of a distribution was built from, by which vulnerabilities are reported.
+func url(f found, release map[string]string) *packageurl.PackageURL {
 	qualifiers := map[string]string{}
 	space, name := "", f.Name
 	switch f.ecosystem {
 	case debian, alpine:
-		space = i.distribution["ID"]
+		space = release["ID"]
 		if space == "" {
 			space = usual[f.ecosystem]
 		}
-		if f.Architecture != "" {
-			qualifiers["arch"] = f.Architecture
+		for key, value := range map[string]string{"arch": f.Architecture, "upstream": f.Source} {
+			if value != "" {
+				qualifiers[key] = value
+			}
 		}
-		if release := i.distribution["VERSION_ID"]; release != "" {
-			qualifiers["distro"] = space + "-" + release
+		if number := release["VERSION_ID"]; number != "" {
+			qualifiers["distro"] = space + "-" + number
 		}
 	case golang, node:
 		if cut := strings.LastIndexByte(name, '/'); cut >= 0 {
@@ -136,21 +165,4 @@ func (i *Inventory) url(f found) *packageurl.PackageURL {
 		packageurl.QualifiersFromMap(qualifiers), "")
 	_ = made.Normalize() // a name that its ecosystem does not allow remains as it is
 	return made
-}
-
-// readDistribution reads an os-release. Source: os-release(5).
-func (i *Inventory) readDistribution(content io.Reader) error {
-	text, err := io.ReadAll(io.LimitReader(content, maxMetadata))
-	if err != nil {
-		return err
-	}
-	i.distribution = map[string]string{}
-	for line := range strings.Lines(string(text)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		value = strings.Trim(value, `"'`)
-		if !isInvalid(found{Name: key, Version: value}) {
-			i.distribution[key] = value
-		}
-	}
-	return nil
 }

@@ -1,8 +1,10 @@
 package docker
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
@@ -22,13 +24,14 @@ const (
 // attest returns the statements that belong to an image, as the other builders make them: from what the whole of it
 // was built, and which software is in each of its parts. They have no time and no version of the builder, so that the
 // same context results in the same artifact.
-func (w *workspace) attest(layout *image.Layout, subject image.Subject) ([]image.Attestation, error) {
+func (w *workspace) attest(ctx context.Context, layout *image.Layout, subject image.Subject) (
+	[]image.Attestation, error) {
 	var made []image.Attestation
 	if subject.Whole {
 		made = append(made, w.statement(subject, provenanceType, w.provenance()))
 	}
 	if len(subject.Layers) > 0 {
-		software, err := w.software(layout, subject)
+		software, err := w.software(ctx, layout, subject)
 		if err != nil {
 			return nil, fmt.Errorf("list the software of the image: %w", err)
 		}
@@ -76,10 +79,12 @@ func (w *workspace) provenance() any {
 }
 
 // software returns the SBOM of a part of the image.
-func (w *workspace) software(layout *image.Layout, subject image.Subject) ([]byte, error) {
+func (w *workspace) software(ctx context.Context, layout *image.Layout, subject image.Subject) ([]byte, error) {
 	inventory := sbom.NewInventory(w.dir)
 	for _, layer := range subject.Layers {
-		if err := addLayer(inventory, layout, layer); err != nil {
+		if err := inventory.AddLayer(ctx, layer.Digest, func() (io.ReadCloser, error) {
+			return openLayer(layout, layer)
+		}); err != nil {
 			return nil, fmt.Errorf("layer %s: %w", layer.Digest, err)
 		}
 	}
@@ -94,18 +99,26 @@ func (w *workspace) software(layout *image.Layout, subject image.Subject) ([]byt
 	return document.JSON, nil
 }
 
-func addLayer(inventory *sbom.Inventory, layout *image.Layout, layer artifact.Blob) error {
+// opened is a layer without compression.
+type opened struct {
+	io.Reader
+	close func() error
+}
+
+// Close closes the layer.
+func (o opened) Close() error { return o.close() }
+
+func openLayer(layout *image.Layout, layer artifact.Blob) (io.ReadCloser, error) {
 	raw, err := layout.Open(layer)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { _ = raw.Close() }()
 	content, done, err := decompress(raw)
 	if err != nil {
-		return err
+		_ = raw.Close()
+		return nil, err
 	}
-	defer done()
-	return inventory.AddLayer(content)
+	return opened{content, func() error { done(); return raw.Close() }}, nil
 }
 
 // digests returns a digest as in-toto writes it, by algorithm.

@@ -50,7 +50,7 @@ type Subject struct {
 }
 
 // Attest returns what is attached to a subject in a layout.
-type Attest func(layout *Layout, subject Subject) ([]Attestation, error)
+type Attest func(ctx context.Context, layout *Layout, subject Subject) ([]Attestation, error)
 
 // ReadLayout reads the only image of a layout, and checks its manifests. name is what people call the image. attest
 // is nil if nothing is attached.
@@ -207,7 +207,7 @@ func (l *Layout) digested(digest string, limit int64) ([]byte, error) {
 }
 
 // Referrers returns what is attached to a manifest; the rest that belongs to a built image is in its index.
-func (l *Layout) Referrers(_ context.Context, m artifact.RawManifest, _ int) ([]string, error) {
+func (l *Layout) Referrers(ctx context.Context, m artifact.RawManifest, _ int) ([]string, error) {
 	if _, made := l.made[m.Digest]; l.attest == nil || made {
 		return nil, nil
 	}
@@ -215,7 +215,7 @@ func (l *Layout) Referrers(_ context.Context, m artifact.RawManifest, _ int) ([]
 	if err != nil {
 		return nil, err
 	}
-	attached, err := l.attest(l, subject)
+	attached, err := l.attest(ctx, l, subject)
 	if err != nil {
 		return nil, err
 	}
