@@ -77,6 +77,10 @@ func run(args []string) (code int, err error) {
 	return code, err
 }
 
+// withoutPlugins leaves plugins of kustomize out, which exist only with cgo and which nothing here loads. With them the
+// linker keeps a quarter more code and has the C compiler link: a third of the processor time of a link.
+const withoutPlugins = "kustomize_disable_go_plugin_support"
+
 // parts returns the commands that test the packages with and without the race detector, divided by
 // split.
 func parts(command, packages []string, all bool) ([]*exec.Cmd, error) {
@@ -90,7 +94,7 @@ func parts(command, packages []string, all bool) ([]*exec.Cmd, error) {
 		options  []string
 		env      string
 	}{
-		{raced, []string{"-race"}, "CGO_ENABLED=1"},
+		{raced, []string{"-race", "-tags", withoutPlugins}, "CGO_ENABLED=1"},
 		{others, nil, "CGO_ENABLED=0"}, // as the programs are built, so that the build cache serves both
 	} {
 		if len(part.packages) == 0 {
