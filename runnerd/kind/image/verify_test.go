@@ -20,7 +20,6 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
-	"github.com/nuon-toolkit/nuon/pkg/oci"
 	"github.com/nuon-toolkit/nuon/pkg/oci/ocitest"
 	"github.com/nuon-toolkit/nuon/pkg/sigstore/sigstoretest"
 )
