@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -134,7 +135,7 @@ func TestAnswerIsTakenEvenIfNothingGoesOnAtOnce(t *testing.T) {
 	}
 }
 
-// TestOneAnswerWins checks concurrent responses.
+// TestOneAnswerWins checks concurrent responses that differ.
 func TestOneAnswerWins(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
@@ -145,7 +146,9 @@ func TestOneAnswerWins(t *testing.T) {
 		if i%2 == 0 {
 			answer = api.ResponseAnswerReject
 		}
-		group.Go(func() { codes[i] = w.respond("approver", answer, "sha256:"+w.one.mark+"-content", "").StatusCode() })
+		group.Go(func() {
+			codes[i] = w.respond("approver", answer, "sha256:"+w.one.mark+"-content", fmt.Sprint(i)).StatusCode()
+		})
 	}
 	group.Wait()
 	taken := 0
