@@ -55,8 +55,7 @@ const (
 	AnnotationFormat = "dev.nuon.format"
 )
 
-// createdAt is the fixed value of the created annotation, so that no registry or client fills in
-// the current time.
+// createdAt is the fixed value of annotationCreated, so that no registry or client fills in the current time.
 const (
 	annotationCreated = "org.opencontainers.image.created"
 	createdAt         = "1970-01-01T00:00:00Z"

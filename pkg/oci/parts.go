@@ -34,7 +34,7 @@ type Parts struct {
 	Layer artifact.Blob
 }
 
-func descriptorOf(b artifact.Blob) ocispec.Descriptor {
+func blobDescriptor(b artifact.Blob) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: "application/octet-stream", Digest: godigest.Digest(b.Digest), Size: b.Size}
 }
 
@@ -73,7 +73,7 @@ func partsOf(manifest []byte, digest string) (Parts, error) {
 
 // HasBlob reports whether the repository has the blob. Errors are *Error.
 func (r *Repository) HasBlob(ctx context.Context, blob artifact.Blob) (bool, error) {
-	exists, err := r.remote.Blobs().Exists(ctx, descriptorOf(blob))
+	exists, err := r.remote.Blobs().Exists(ctx, blobDescriptor(blob))
 	if err != nil {
 		return false, r.explain("look up", blob.Digest, err)
 	}
@@ -171,7 +171,7 @@ func (b *blobReader) Read(into []byte) (int, error) {
 // PutBlob stores the bytes of a blob, which the registry checks against its digest. Errors are
 // *Error.
 func (r *Repository) PutBlob(ctx context.Context, blob artifact.Blob, content io.Reader) error {
-	if err := r.remote.Blobs().Push(ctx, descriptorOf(blob), content); err != nil {
+	if err := r.remote.Blobs().Push(ctx, blobDescriptor(blob), content); err != nil {
 		return r.explain("push", blob.Digest, err)
 	}
 	return nil

@@ -35,7 +35,7 @@ const (
 var manifestTypes = []string{artifact.MediaIndex, artifact.MediaImageManifest, artifact.MediaDockerIndex,
 	artifact.MediaDockerManifest}
 
-func describe(m artifact.RawManifest) ocispec.Descriptor {
+func manifestDescriptor(m artifact.RawManifest) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: m.MediaType, Digest: godigest.Digest(m.Digest), Size: int64(len(m.Content))}
 }
 
@@ -138,7 +138,7 @@ func (r *Repository) Resolve(ctx context.Context, tag string) (string, error) {
 
 // HasManifest reports whether the repository has the manifest. Errors are *Error.
 func (r *Repository) HasManifest(ctx context.Context, m artifact.RawManifest) (bool, error) {
-	exists, err := r.remote.Manifests().Exists(ctx, describe(m))
+	exists, err := r.remote.Manifests().Exists(ctx, manifestDescriptor(m))
 	if err != nil {
 		return false, r.explain("look up", m.Digest, err)
 	}
@@ -148,7 +148,7 @@ func (r *Repository) HasManifest(ctx context.Context, m artifact.RawManifest) (b
 // PutRawManifest stores a manifest. What it names must be in the registry already. A registry without
 // the referrers API gets the manifest into the list of what refers to its subject. Errors are *Error.
 func (r *Repository) PutRawManifest(ctx context.Context, m artifact.RawManifest) error {
-	if err := r.remote.Manifests().Push(ctx, describe(m), bytes.NewReader(m.Content)); err != nil {
+	if err := r.remote.Manifests().Push(ctx, manifestDescriptor(m), bytes.NewReader(m.Content)); err != nil {
 		return r.explain("push", m.Digest, err)
 	}
 	return nil
@@ -156,7 +156,7 @@ func (r *Repository) PutRawManifest(ctx context.Context, m artifact.RawManifest)
 
 // PutTag makes a tag name a manifest that the repository has. Errors are *Error.
 func (r *Repository) PutTag(ctx context.Context, m artifact.RawManifest, tag string) error {
-	if err := r.remote.Manifests().PushReference(ctx, describe(m), bytes.NewReader(m.Content), tag); err != nil {
+	if err := r.remote.Manifests().PushReference(ctx, manifestDescriptor(m), bytes.NewReader(m.Content), tag); err != nil {
 		return r.explain("push", tag, err)
 	}
 	return nil
@@ -167,7 +167,7 @@ func (r *Repository) PutTag(ctx context.Context, m artifact.RawManifest, tag str
 func (r *Repository) Mount(ctx context.Context, blob artifact.Blob, from artifact.Reference) (bool, error) {
 	notMounted := errors.New("not mounted")
 	upload := func() (io.ReadCloser, error) { return nil, notMounted }
-	err := r.remote.Mount(ctx, descriptorOf(blob), from.Repository, upload)
+	err := r.remote.Mount(ctx, blobDescriptor(blob), from.Repository, upload)
 	if errors.Is(err, notMounted) {
 		return false, nil
 	}
@@ -202,7 +202,7 @@ var withoutReferrers = []int{http.StatusBadRequest, http.StatusMethodNotAllowed,
 func (r *Repository) Referrers(ctx context.Context, m artifact.RawManifest, limit int) ([]string, error) {
 	var all []string
 	list := func() error {
-		return r.remote.Referrers(ctx, describe(m), "", func(found []ocispec.Descriptor) error {
+		return r.remote.Referrers(ctx, manifestDescriptor(m), "", func(found []ocispec.Descriptor) error {
 			for _, one := range found {
 				all = append(all, one.Digest.String())
 			}

@@ -211,11 +211,11 @@ func (r *Repository) pushEmptyConfig(ctx context.Context) error {
 }
 
 func (r *Repository) pushBlob(ctx context.Context, blob artifact.Blob, content []byte) error {
-	exists, err := r.remote.Blobs().Exists(ctx, descriptorOf(blob))
+	exists, err := r.remote.Blobs().Exists(ctx, blobDescriptor(blob))
 	if err != nil || exists {
 		return err
 	}
-	return r.remote.Blobs().Push(ctx, descriptorOf(blob), bytes.NewReader(content))
+	return r.remote.Blobs().Push(ctx, blobDescriptor(blob), bytes.NewReader(content))
 }
 
 // Has reports whether the registry has the artifact with that digest. Errors are *Error.
@@ -255,7 +255,7 @@ func (r *Repository) Pull(ctx context.Context, digest string) (artifact.Artifact
 		return artifact.Artifact{}, r.explain("pull", digest,
 			fmt.Errorf("%w: the layer has %d bytes, at most %d are allowed", artifact.ErrTooLarge, layer.Size, r.limit()))
 	}
-	reader, err = r.remote.Blobs().Fetch(ctx, descriptorOf(layer))
+	reader, err = r.remote.Blobs().Fetch(ctx, blobDescriptor(layer))
 	if err != nil {
 		return artifact.Artifact{}, r.explain("pull", digest, fmt.Errorf("layer: %w", err))
 	}

@@ -69,7 +69,10 @@ func (t *tree) put(name string, layer int, f file) {
 }
 
 // remove removes a file, or a directory with all that is in it.
-func (t *tree) remove(name string) { t.removeIf(name, func(*branch) bool { return true }) }
+func (t *tree) remove(name string) {
+	parts := split(name)
+	t.removeIf(parts, t.line(parts), func(*branch) bool { return true })
+}
 
 // removeFile removes a file, and nothing below its name.
 func (t *tree) removeFile(name string) {
@@ -81,21 +84,22 @@ func (t *tree) removeFile(name string) {
 
 // removeOlder removes what the layers below a layer have at a path and below it.
 func (t *tree) removeOlder(name string, layer int) {
-	line := t.line(split(name))
+	parts := split(name)
+	line := t.line(parts)
 	if line == nil || line[len(line)-1].emptied == layer { // an archive may say it often
 		return
 	}
 	line[len(line)-1].emptied = layer
-	t.removeIf(name, func(b *branch) bool { return b.layer != layer })
+	t.removeIf(parts, line, func(b *branch) bool { return b.layer != layer })
 }
 
-func (t *tree) removeIf(name string, is func(*branch) bool) {
-	line := t.line(split(name))
+// removeIf removes the files at the end of a line and below it, of which it is true.
+func (t *tree) removeIf(parts []string, line []*branch, is func(*branch) bool) {
 	if line == nil {
 		return
 	}
 	var gone [][]string
-	line[len(line)-1].each(split(name), func(parts []string, b *branch) {
+	line[len(line)-1].each(parts, func(parts []string, b *branch) {
 		if is(b) {
 			gone = append(gone, slices.Clone(parts))
 		}

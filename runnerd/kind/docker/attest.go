@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/kind/image"
 	"github.com/nuon-toolkit/nuon/runnerd/sbom"
@@ -97,28 +96,6 @@ func (w *workspace) software(ctx context.Context, layout *image.Layout, subject 
 		w.env.Log.Warn("the SBOM lacks the packages of %s", what)
 	}
 	return document.JSON, nil
-}
-
-// opened is a layer without compression.
-type opened struct {
-	io.Reader
-	close func() error
-}
-
-// Close closes the layer.
-func (o opened) Close() error { return o.close() }
-
-func openLayer(layout *image.Layout, layer artifact.Blob) (io.ReadCloser, error) {
-	raw, err := layout.Open(layer)
-	if err != nil {
-		return nil, err
-	}
-	content, done, err := decompress(raw)
-	if err != nil {
-		_ = raw.Close()
-		return nil, err
-	}
-	return opened{content, func() error { done(); return raw.Close() }}, nil
 }
 
 // digests returns a digest as in-toto writes it, by algorithm.

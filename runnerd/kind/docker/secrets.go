@@ -61,16 +61,11 @@ func formsOf(value string) [][]byte {
 
 // findSecret returns the name of a secret in a blob, or "". secrets are the forms of each, by name.
 func findSecret(layout *image.Layout, b artifact.Blob, secrets map[string][][]byte) (string, error) {
-	raw, err := layout.Open(b)
+	content, err := openLayer(layout, b)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = raw.Close() }()
-	content, done, err := decompress(raw)
-	if err != nil {
-		return "", err
-	}
-	defer done()
+	defer func() { _ = content.Close() }()
 	overlap := 0
 	for _, forms := range secrets {
 		for _, form := range forms {
@@ -95,6 +90,29 @@ func findSecret(layout *image.Layout, b artifact.Blob, secrets map[string][][]by
 		kept := copy(window, window[len(window)-min(overlap, len(window)):])
 		window = window[:kept]
 	}
+}
+
+// opened is a blob without compression.
+type opened struct {
+	io.Reader
+	close func() error
+}
+
+// Close closes the blob.
+func (o opened) Close() error { return o.close() }
+
+// openLayer opens a layer, or another blob of the image, without its compression.
+func openLayer(layout *image.Layout, layer artifact.Blob) (io.ReadCloser, error) {
+	raw, err := layout.Open(layer)
+	if err != nil {
+		return nil, err
+	}
+	content, done, err := decompress(raw)
+	if err != nil {
+		_ = raw.Close()
+		return nil, err
+	}
+	return opened{content, func() error { done(); return raw.Close() }}, nil
 }
 
 // decompress returns the content of a layer, which may be compressed.
