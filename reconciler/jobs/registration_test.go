@@ -2,7 +2,7 @@ package jobs_test
 
 import (
 	"context"
-	"strings"
+	"errors"
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -42,8 +42,7 @@ func TestARunnerProvesItsKey(t *testing.T) {
 	}
 	refused := func(what string, err error) {
 		t.Helper()
-		wantIs(t, err, refusal.ErrInvalid)
-		if !strings.Contains(err.Error(), "has not proven that it holds the install key") {
+		if !errors.Is(err, runners.ErrProof) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -68,8 +67,9 @@ func TestARunnerProvesItsKey(t *testing.T) {
 
 	proof = prove(token, own)
 	must(t, attempt(token, own, proof))
-	wantIs(t, attempt(token, own, proof), runners.ErrRegistration)
-	_, err = w.Runners.Challenge(t.Context(), token, own.Recipient().String())
+	refused("a copy of the registration", attempt(token, own, proof))
+	wantIs(t, attempt(token, victim, proof), runners.ErrRegistration)
+	_, err = w.Runners.Challenge(t.Context(), token, victim.Recipient().String())
 	wantIs(t, err, runners.ErrRegistration)
 	refused("a proof for another token", attempt(elsewhere, own, proof))
 
@@ -85,5 +85,59 @@ func TestARunnerProvesItsKey(t *testing.T) {
 	for _, bad := range []string{"", "age1nonsense"} {
 		_, err = w.Runners.Challenge(t.Context(), elsewhere, bad)
 		wantIs(t, err, refusal.ErrInvalid)
+	}
+}
+
+// TestARegistrationWhoseResponseIsLost checks that a machine whose runner key never arrived registers
+// again with the same token, that no other machine can, and that the first poll ends it.
+func TestARegistrationWhoseResponseIsLost(t *testing.T) {
+	for _, kind := range []string{runners.KindInstall, runners.KindBuild} {
+		t.Run(kind, func(t *testing.T) {
+			w := jobstest.New(t)
+			_, token, err := w.CreateRunner(t, runners.NewRunner{Name: "berlin", Kind: kind})
+			must(t, err)
+			own, err := seal.NewIdentity()
+			must(t, err)
+			another, err := seal.NewIdentity()
+			must(t, err)
+			register := func(token string, key seal.Identity) (api.Registered, error) {
+				return jobstest.Register(t.Context(), w.Runners, token, key, api.Registration{Capacity: 1})
+			}
+			lost, err := register(token, own)
+			must(t, err)
+			_, err = register(token, another)
+			wantIs(t, err, runners.ErrRegistration)
+			arrived, err := register(token, own)
+			must(t, err)
+			if arrived.RunnerID != lost.RunnerID || arrived.RunnerKey == lost.RunnerKey {
+				t.Errorf("registered %s again as %s, with the same key: %t", lost.RunnerID, arrived.RunnerID,
+					arrived.RunnerKey == lost.RunnerKey)
+			}
+			_, err = w.Runners.Authenticate(t.Context(), lost.RunnerKey)
+			wantIs(t, err, runners.ErrUnknownToken)
+
+			caller, err := w.Runners.Authenticate(t.Context(), arrived.RunnerKey)
+			must(t, err)
+			_, err = w.Jobs.Lease(t.Context(), caller, api.LeaseRequest{WaitSeconds: -1}, nil)
+			must(t, err)
+			_, err = register(token, own)
+			wantIs(t, err, runners.ErrRegistration)
+
+			// A replacement voids the token of the machine before, which has polled or not.
+			runner := jobstest.Runner{Caller: caller, InstallKey: own}
+			second := replace(t, w, runner, false).RegistrationToken
+			_, err = register(second, own)
+			must(t, err)
+			third := replace(t, w, runner, false).RegistrationToken
+			for _, void := range []string{token, second} {
+				_, err = register(void, own)
+				wantIs(t, err, runners.ErrRegistration)
+			}
+			_, err = register(third, own)
+			must(t, err)
+			w.Exec(t, "update registrations set expires_at = now() - interval '1 second'")
+			_, err = register(third, own)
+			wantIs(t, err, runners.ErrRegistration)
+		})
 	}
 }

@@ -12,7 +12,11 @@ var (
 	// reveal which.
 	ErrRegistration = refusal.New(refusal.Unauthenticated, "registration_refused",
 		"the registration token is unknown, was used already, or is older than an hour",
-		"Create another with `nuon runners register`, and use it once, within an hour.")
+		"Create another with `nuon runners register`, and use it on one machine, within an hour.")
+	// ErrProof: a machine has not proven that it holds the private half of its install key.
+	ErrProof = refusal.New(refusal.Invalid, "proof_refused",
+		"this machine has not proven that it holds its install key: the proof is missing, wrong or was used before",
+		"Ask for a new challenge; a runner does when it tries again.")
 	// ErrRegistered: a machine has registered as this runner, which belongs to it until it is
 	// replaced.
 	ErrRegistered = refusal.New(refusal.Conflict, "registered", "a machine is already registered as this runner",

@@ -19,7 +19,7 @@ import (
 )
 
 // NewRegistrationToken makes another registration token for a runner whose machine has not registered,
-// and voids the earlier ones. The token can be used once within an hour, and its plain text is not
+// and voids the earlier ones. One machine can use the token within an hour, and its plain text is not
 // stored. It returns ErrRegistered if a machine has registered; only Replace lets another machine
 // take its place.
 func NewRegistrationToken(ctx context.Context, tx *store.Tx, runnerID string) (plain string, err error) {
@@ -82,13 +82,12 @@ func (s *Service) Challenge(ctx context.Context, plain, recipient string) (api.C
 		return api.Challenge{}, err
 	}
 	err = s.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		kept, err := tx.SetChallenge(ctx, store.SetChallengeParams{
+		if _, err := lockForRegistration(ctx, tx, hash, to.String()); err != nil {
+			return err
+		}
+		return tx.SetChallenge(ctx, store.SetChallengeParams{
 			OrgID: tx.Org, Hash: hash, Challenge: sum, ChallengeFor: to.String(),
 		})
-		if err == nil && kept != 1 {
-			err = ErrRegistration
-		}
-		return err
 	})
 	if err != nil {
 		return api.Challenge{}, fmt.Errorf("challenge a runner: %w", err)
@@ -96,47 +95,70 @@ func (s *Service) Challenge(ctx context.Context, plain, recipient string) (api.C
 	return api.Challenge{Nonce: sealed}, nil
 }
 
-// proven checks that an install runner holds the private half of the key that it registers. It uses
-// up the challenge, right or wrong, in a separate transaction, so that a failed registration allows
-// no second guess.
+// lockForRegistration locks the runner that a token registers. It returns ErrRegistration unless the
+// machine with the public install key recipient can use the token.
+func lockForRegistration(ctx context.Context, tx *store.Tx, hash []byte, recipient string) (store.Runner, error) {
+	row, err := tx.RunnerToRegister(ctx, tx.Org, hash)
+	if err != nil {
+		return store.Runner{}, store.NotFoundAs(err, ErrRegistration)
+	}
+	again := row.UsedFor != "" && row.UsedFor == recipient && awaitsFirstPoll(row.Runner)
+	if !row.Fresh || !row.Unused && !again {
+		return store.Runner{}, ErrRegistration
+	}
+	return row.Runner, nil
+}
+
+// awaitsFirstPoll reports whether a machine has registered as a runner and has not polled since. Its
+// key may not have arrived: the response was lost, or it was that to a copy of the request. Until its
+// first poll, which may bring jobs, the machine with the same install key can register again.
+func awaitsFirstPoll(runner store.Runner) bool {
+	return runner.KeyHash != nil && runner.RegisteredAt != nil && runner.LastSeen != nil &&
+		!runner.LastSeen.After(*runner.RegisteredAt)
+}
+
+// proven checks that a runner holds the private half of the key that it registers. A build runner may
+// register without a key; the response to it cannot be repeated then. It uses up the challenge, right
+// or wrong, in a separate transaction, so that a failed registration allows no second guess.
 func (s *Service) proven(ctx context.Context, org string, hash []byte, r api.Registration) error {
 	var waiting store.TakeChallengeRow
-	var kind, recipient string
 	var wrong error
+	needless := false
 	err := s.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		runner, err := tx.RunnerToRegister(ctx, tx.Org, hash)
+		runner, err := lockForRegistration(ctx, tx, hash, r.Recipient)
 		if err != nil {
-			return store.NotFoundAs(err, ErrRegistration)
+			return err
 		}
-		if kind = runner.Kind; kind != KindInstall {
+		if needless = runner.Kind != KindInstall && r.Recipient == ""; needless {
 			return nil
 		}
 		if waiting, err = tx.TakeChallenge(ctx, tx.Org, hash); err != nil {
 			return store.NotFoundAs(err, ErrRegistration)
 		}
-		recipient, wrong = recipientOf(runner, r)
+		_, wrong = recipientOf(runner, r)
 		return nil
 	})
-	if err := cmp.Or(err, wrong); err != nil || kind != KindInstall {
+	if err := cmp.Or(err, wrong); err != nil || needless {
 		return err
 	}
-	return checkProof(waiting.ChallengeFor, waiting.Challenge, recipient, r.Proof)
+	return checkProof(waiting.ChallengeFor, waiting.Challenge, r.Recipient, r.Proof)
 }
 
 // checkProof checks what a runner decrypted: challengeFor is the key that the proof with the given hash was sealed to.
 func checkProof(challengeFor string, hash []byte, recipient, proof string) error {
 	sum := sha256.Sum256([]byte(proof))
 	if challengeFor != recipient || subtle.ConstantTimeCompare(hash, sum[:]) != 1 {
-		return refusal.Invalidf("this machine has not proven that it holds the install key %s: the proof is missing, wrong "+
-			"or was used before; start the runner again, which asks for a new challenge", keyID(recipient))
+		return ErrProof.With("install key %s", keyID(recipient))
 	}
 	return nil
 }
 
 // Register exchanges a registration token for a runner's durable key. An install runner sends the
 // public half of its install key and proves that it holds the private half (see Challenge). A
-// machine that replaces another sends the same install key. Errors: ErrRegistration for a token
-// that is not valid (any more); refusal.ErrInvalid, after which the token stays valid.
+// machine that replaces another sends the same install key. The same machine can register again until
+// its first poll (see awaitsFirstPoll), and its earlier runner key is void then. Errors:
+// ErrRegistration for a token that is not valid (any more); ErrProof and refusal.ErrInvalid, after
+// which the token stays valid.
 func (s *Service) Register(ctx context.Context, plain string, r api.Registration) (api.Registered, error) {
 	org, hash, err := s.registrationOf(ctx, plain)
 	if err != nil {
@@ -145,16 +167,19 @@ func (s *Service) Register(ctx context.Context, plain string, r api.Registration
 	if err := checkCapacity(r); err != nil {
 		return api.Registered{}, err
 	}
+	if key, err := seal.ParseRecipient(r.Recipient); err == nil { // an install runner's is checked below
+		r.Recipient = key.String()
+	}
 	if err := s.proven(ctx, org, hash, r); err != nil {
 		return api.Registered{}, fmt.Errorf("register a runner: %w", err)
 	}
 	var registered api.Registered
 	err = s.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		runner, err := tx.RunnerToRegister(ctx, tx.Org, hash)
+		runner, err := lockForRegistration(ctx, tx, hash, r.Recipient)
 		if err != nil {
-			return store.NotFoundAs(err, ErrRegistration)
+			return err
 		}
-		used, err := tx.UseRegistration(ctx, tx.Org, hash)
+		used, err := tx.UseRegistration(ctx, r.Recipient, tx.Org, hash)
 		if err != nil {
 			return err
 		}

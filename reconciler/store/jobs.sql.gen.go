@@ -961,35 +961,46 @@ func (q *Queries) RunnerOfKey(ctx context.Context, keyHash []byte, orgID string,
 }
 
 const runnerToRegister = `-- name: RunnerToRegister :one
-select r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at from registrations g join runners r on r.org_id = g.org_id and r.id = g.runner_id
+select r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at, (g.used_at is null)::bool as unused, g.used_for, (g.expires_at > now())::bool as fresh
+from registrations g join runners r on r.org_id = g.org_id and r.id = g.runner_id
 where g.org_id = $1 and g.hash = $2 for no key update of r
 `
 
+type RunnerToRegisterRow struct {
+	Runner  Runner
+	Unused  bool
+	UsedFor string
+	Fresh   bool
+}
+
 // RunnerToRegister locks the runner that a registration token is for, before the token. Whatever voids tokens locks
 // them in that order.
-func (q *Queries) RunnerToRegister(ctx context.Context, orgID string, hash []byte) (Runner, error) {
+func (q *Queries) RunnerToRegister(ctx context.Context, orgID string, hash []byte) (RunnerToRegisterRow, error) {
 	row := q.db.QueryRow(ctx, runnerToRegister, orgID, hash)
-	var i Runner
+	var i RunnerToRegisterRow
 	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.Name,
-		&i.Kind,
-		&i.Shared,
-		&i.KeyHash,
-		&i.NextKeyHash,
-		&i.KeySince,
-		&i.RegisteredAt,
-		&i.Recipient,
-		&i.NewKey,
-		&i.RegisteredBy,
-		&i.Identity,
-		&i.Held,
-		&i.Version,
-		&i.Capacity,
-		&i.Policy,
-		&i.LastSeen,
-		&i.CreatedAt,
+		&i.Runner.OrgID,
+		&i.Runner.ID,
+		&i.Runner.Name,
+		&i.Runner.Kind,
+		&i.Runner.Shared,
+		&i.Runner.KeyHash,
+		&i.Runner.NextKeyHash,
+		&i.Runner.KeySince,
+		&i.Runner.RegisteredAt,
+		&i.Runner.Recipient,
+		&i.Runner.NewKey,
+		&i.Runner.RegisteredBy,
+		&i.Runner.Identity,
+		&i.Runner.Held,
+		&i.Runner.Version,
+		&i.Runner.Capacity,
+		&i.Runner.Policy,
+		&i.Runner.LastSeen,
+		&i.Runner.CreatedAt,
+		&i.Unused,
+		&i.UsedFor,
+		&i.Fresh,
 	)
 	return i, err
 }
@@ -1004,9 +1015,9 @@ func (q *Queries) SeenRunners(ctx context.Context, orgID string, ids []string) e
 	return err
 }
 
-const setChallenge = `-- name: SetChallenge :execrows
+const setChallenge = `-- name: SetChallenge :exec
 update registrations set challenge = $1::bytea, challenge_for = $2
-where org_id = $3 and hash = $4 and used_at is null and expires_at > now()
+where org_id = $3 and hash = $4
 `
 
 type SetChallengeParams struct {
@@ -1017,17 +1028,14 @@ type SetChallengeParams struct {
 }
 
 // SetChallenge stores the nonce that the holder of a token has to decrypt. It replaces an earlier one.
-func (q *Queries) SetChallenge(ctx context.Context, arg SetChallengeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, setChallenge,
+func (q *Queries) SetChallenge(ctx context.Context, arg SetChallengeParams) error {
+	_, err := q.db.Exec(ctx, setChallenge,
 		arg.Challenge,
 		arg.ChallengeFor,
 		arg.OrgID,
 		arg.Hash,
 	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
+	return err
 }
 
 const setJobWaits = `-- name: SetJobWaits :exec
@@ -1096,7 +1104,7 @@ func (q *Queries) SetRunnerKey(ctx context.Context, arg SetRunnerKeyParams) (Run
 const takeChallenge = `-- name: TakeChallenge :one
 with taken as (
     select g.org_id, g.id, g.challenge, g.challenge_for from registrations g
-    where g.org_id = $1 and g.hash = $2 and g.used_at is null and g.expires_at > now() for update
+    where g.org_id = $1 and g.hash = $2 for update
 )
 update registrations r set challenge = null, challenge_for = '' from taken t where r.org_id = t.org_id and r.id = t.id
 returning t.challenge, t.challenge_for
@@ -1154,7 +1162,7 @@ func (q *Queries) TellJobEnd(ctx context.Context, result json.RawMessage, orgID 
 const touchRunner = `-- name: TouchRunner :exec
 update runners set last_seen = now(), version = $1, policy = coalesce($2::jsonb, policy)
 where org_id = $3 and id = $4
-  and (last_seen is null or last_seen < now() - make_interval(secs => $5::float8)
+  and (last_seen is null or last_seen <= registered_at or last_seen < now() - make_interval(secs => $5::float8)
        or version <> $1 or policy <> coalesce($2::jsonb, policy))
 `
 
@@ -1166,8 +1174,8 @@ type TouchRunnerParams struct {
 	EverySeconds float64
 }
 
-// TouchRunner records when a runner last polled, at most once in an interval unless what it reports about itself has
-// changed.
+// TouchRunner records when a runner last polled: its first poll, and then at most once in an interval unless what it
+// reports about itself has changed.
 func (q *Queries) TouchRunner(ctx context.Context, arg TouchRunnerParams) error {
 	_, err := q.db.Exec(ctx, touchRunner,
 		arg.Version,
@@ -1180,13 +1188,14 @@ func (q *Queries) TouchRunner(ctx context.Context, arg TouchRunnerParams) error 
 }
 
 const useRegistration = `-- name: UseRegistration :execrows
-update registrations set used_at = now()
-where org_id = $1 and hash = $2 and used_at is null and expires_at > now()
+update registrations set used_at = now(), used_for = $1
+where org_id = $2 and hash = $3 and (used_at is null or (used_for <> '' and used_for = $1))
 `
 
-// UseRegistration marks a token as used. The second of two concurrent uses changes no row.
-func (q *Queries) UseRegistration(ctx context.Context, orgID string, hash []byte) (int64, error) {
-	result, err := q.db.Exec(ctx, useRegistration, orgID, hash)
+// UseRegistration marks a token as used by the machine with an install key. The second of two concurrent uses by two
+// machines changes no row.
+func (q *Queries) UseRegistration(ctx context.Context, usedFor string, orgID string, hash []byte) (int64, error) {
+	result, err := q.db.Exec(ctx, useRegistration, usedFor, orgID, hash)
 	if err != nil {
 		return 0, err
 	}
@@ -1194,10 +1203,11 @@ func (q *Queries) UseRegistration(ctx context.Context, orgID string, hash []byte
 }
 
 const voidRegistrations = `-- name: VoidRegistrations :exec
-update registrations set used_at = now() where org_id = $1 and runner_id = $2 and used_at is null
+update registrations set used_at = coalesce(used_at, now()), used_for = '', challenge = null, challenge_for = ''
+where org_id = $1 and runner_id = $2
 `
 
-// VoidRegistrations voids the unused tokens of a runner.
+// VoidRegistrations voids the tokens of a runner, those that were used, too: nobody may use them again.
 func (q *Queries) VoidRegistrations(ctx context.Context, orgID string, runnerID string) error {
 	_, err := q.db.Exec(ctx, voidRegistrations, orgID, runnerID)
 	return err

@@ -447,6 +447,7 @@ type Registration struct {
 	Hash         []byte
 	ExpiresAt    time.Time
 	UsedAt       *time.Time
+	UsedFor      string
 	Challenge    []byte
 	ChallengeFor string
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
@@ -12,11 +13,13 @@ import (
 )
 
 // Codes of rejections after which a machine tries again: a person has to confirm it, its cloud does
-// not answer the control plane, or the nonce was too old when it arrived.
+// not answer the control plane, the nonce was too old when it arrived, or the proof of its key was
+// used before, as when a copy of its request arrived first.
 const (
 	codeWaiting     = "waiting_for_confirmation"
 	codeUnavailable = "identity_unavailable"
 	codeNonce       = "nonce_refused"
+	codeProof       = "proof_refused"
 )
 
 // enroll registers this machine: with the token if there is one, and otherwise by its cloud identity.
@@ -47,10 +50,13 @@ func (r *runner) enroll(ctx context.Context, key seal.Identity) (identity, error
 // for at most half of BackoffMax.
 func (r *runner) claimPace() apiclient.RetryPolicy {
 	return apiclient.RetryPolicy{First: r.Timing.BackoffMin, Max: r.Timing.BackoffMax / 2, Connection: r.connection,
-		IsFinal: func(refusal *apiclient.ResponseError) bool {
-			return refusal.Code != codeWaiting && refusal.Code != codeUnavailable && refusal.Code != codeNonce &&
-				apiclient.FinalByStatus(refusal)
-		}}
+		IsFinal: isFinal}
+}
+
+// isFinal reports whether trying again cannot register this machine.
+func isFinal(refusal *apiclient.ResponseError) bool {
+	return !slices.Contains([]string{codeWaiting, codeUnavailable, codeNonce, codeProof}, refusal.Code) &&
+		apiclient.FinalByStatus(refusal)
 }
 
 // claimAgain registers by the cloud identity after the keys were rejected. The next rejection tries

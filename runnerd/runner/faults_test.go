@@ -212,18 +212,10 @@ func TestEveryWeather(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = proxy.Close() })
 			job := s.enqueue("job_1", "plugged", map[string]string{"pause": "running"})
-			// A registration token counts once: a copy of the registration that overtakes it makes it fail.
-			if !weather.Blackhole && weather.Duplicate == 0 {
+			if !weather.Blackhole {
 				proxy.SetFaults(weather)
 			}
 			work(t, s, dir, func(o *runner.Options) { o.URL = proxy.URL() })
-			if weather.Duplicate > 0 {
-				testtime.Until(t, "the runner is registered", func() (registered bool) {
-					s.with(func() { registered = s.recipient != "" })
-					return registered
-				})
-				proxy.SetFaults(weather)
-			}
 			testtime.Until(t, "the job runs", func() bool { _, err := os.Stat(filepath.Join(dir, "locked")); return err == nil })
 			proxy.SetFaults(weather)
 			touch(t, dir, "go on")

@@ -120,7 +120,7 @@ func (r *runner) register(ctx context.Context, key seal.Identity) (identity, err
 	}
 	var registered *api.Registered
 	pace := apiclient.RetryPolicy{First: r.Timing.BackoffMin, Max: r.Timing.BackoffMax, Connection: r.connection,
-		IsFinal: apiclient.FinalByStatus}
+		IsFinal: isFinal}
 	err = apiclient.Retry(ctx, pace, func(ctx context.Context) error {
 		proof, err := prove(ctx, client, key)
 		if err != nil {

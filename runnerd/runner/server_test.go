@@ -42,6 +42,8 @@ type server struct {
 	runnerID       string
 	kind           string // the kind of the runner that registers
 	recipient      string
+	proof          string // of the last challenge, until it is used
+	registered     bool
 	policy         api.RunnerPolicy        // as last reported
 	own            map[int64][]api.LogLine // the runner's own log
 	queue          []*served
@@ -241,7 +243,8 @@ func (s *server) challenge(w http.ResponseWriter, r *http.Request) {
 	if s.insteadOfNonce.Kind != "" {
 		use = s.insteadOfNonce
 	}
-	sealed, err := to.Seal(use, []byte("the nonce"))
+	s.proof = "the nonce"
+	sealed, err := to.Seal(use, []byte(s.proof))
 	if err != nil {
 		s.t.Error(err)
 	}
@@ -257,11 +260,15 @@ func (s *server) register(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	s.token, s.key = "", cmp.Or(s.newKey, s.key, "key-of-the-runner")
 	registration := read[api.Registration](s.t, r)
 	if registration.Proof != "the nonce" {
 		s.t.Errorf("the runner proved its key with %q", registration.Proof)
 	}
+	if s.proof == "" {
+		problem(w, http.StatusUnprocessableEntity, "proof_refused")
+		return
+	}
+	s.registered, s.proof, s.key = true, "", cmp.Or(s.newKey, s.key, "key-of-the-runner")
 	s.recipient = registration.Recipient
 	s.note()
 	answer(w, api.Registered{RunnerID: s.runnerID, RunnerKey: s.key, Name: "local", Kind: api.RegisteredKind(s.kind)})
@@ -278,7 +285,12 @@ func (s *server) lease(w http.ResponseWriter, r *http.Request) {
 	if request.Free < 1 && request.WaitSeconds >= 0 {
 		s.t.Error("asked for work without room for it")
 	}
-	s.with(func() { s.policy = request.Policy })
+	s.with(func() {
+		s.policy = request.Policy
+		if s.registered {
+			s.token, s.registered = "", false // the first poll of the machine that registered with it uses it up
+		}
+	})
 	if request.WaitSeconds < 0 {
 		answer(w, api.Offers{Offers: []api.Offer{}})
 		return

@@ -4,14 +4,16 @@
 package identity
 
 import (
-	"io"
+	"errors"
 	"net"
+	"net/http"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
@@ -59,6 +61,8 @@ type world struct {
 	url   string // at which machines reach the runner API
 
 	bucket *cloudtest.Bucket // of the vendor, for templates
+
+	registrations atomic.Int32 // that succeeded; the response to the first is lost
 }
 
 // newWorld starts both. The address of the runner API is known before the control plane is.
@@ -85,34 +89,32 @@ func newWorld(t *testing.T) *world {
 		Env: append(cloud.Environ(), cloud.AWS.NewSession(vendor, "reconciler", testtime.Limit).Environ()...),
 		Serve: []string{"--runner-url", w.url, "--runner-program", filepath.Join(bin, "runnerd"),
 			"--stack-bucket", w.bucket.URL() + "/nuon", "--azure-audience", "api://nuon.example.com"}})
-	back := strings.TrimPrefix(w.Fleet.Ready(0).RunnerURL, "http://")
-	go func() {
-		for {
-			in, err := front.Accept()
-			if err != nil {
-				return // the test has ended
-			}
-			go forward(in, back)
-		}
-	}()
+	back, err := url.Parse(w.Fleet.Ready(0).RunnerURL)
+	w.Must(err)
+	server := &http.Server{Handler: w.front(back), ReadHeaderTimeout: testtime.Limit}
+	go func() { _ = server.Serve(front) }() // until it is closed
+	t.Cleanup(func() { _ = server.Close() })
 	return w
 }
 
-// forward copies a connection to an address.
-func forward(in net.Conn, address string) {
-	out, err := net.Dial("tcp", address)
-	if err != nil {
-		_ = in.Close()
-		return
+// front forwards requests to the runner API. The first response to a machine that registers is lost.
+func (w *world) front(api *url.URL) http.Handler {
+	errLost := errors.New("lost")
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(api)
+			r.Out.Host = r.In.Host
+		},
+		FlushInterval: -1, // polls send single bytes
+		ModifyResponse: func(r *http.Response) error {
+			if r.Request.URL.Path == "/runner/v1/claim/register" && r.StatusCode == http.StatusOK &&
+				w.registrations.Add(1) == 1 {
+				return errLost
+			}
+			return nil
+		},
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	var both sync.WaitGroup
-	for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
-		both.Go(func() {
-			_, _ = io.Copy(pair[0], pair[1]) // the other side sees the end
-			_ = pair[0].Close()
-		})
-	}
-	both.Wait()
 }
 
 // rendered renders the stack of an install.
@@ -217,6 +219,9 @@ func TestStackToRunner(t *testing.T) {
 	}
 	named := w.start(stack)
 	w.untilRegistered("named")
+	if n := w.registrations.Load(); n != 2 {
+		t.Errorf("the machine whose first registration got no response has registered %d times, want twice", n)
+	}
 	if r := w.runner("named"); r.Identity == nil || r.Identity.Account != customer ||
 		r.Identity.Machine != "i-0123456789abcdef0" {
 		t.Errorf("the runner is %+v", r)

@@ -485,6 +485,8 @@ create table registrations (
     hash       bytea not null,
     expires_at timestamptz not null,
     used_at    timestamptz,
+    -- The public install key of the machine that used it, empty if the token is void or the machine proved none.
+    used_for   text not null default '',
     -- SHA-256 of the nonce that the runner has to decrypt, and the key that it was sealed to; null without an open challenge.
     challenge     bytea,
     challenge_for text not null default '',

@@ -10,31 +10,34 @@ values (@org_id, @id, @runner_id, @hash, now() + make_interval(secs => @life_sec
 -- RunnerToRegister locks the runner that a registration token is for, before the token. Whatever voids tokens locks
 -- them in that order.
 -- name: RunnerToRegister :one
-select r.* from registrations g join runners r on r.org_id = g.org_id and r.id = g.runner_id
+select sqlc.embed(r), (g.used_at is null)::bool as unused, g.used_for, (g.expires_at > now())::bool as fresh
+from registrations g join runners r on r.org_id = g.org_id and r.id = g.runner_id
 where g.org_id = @org_id and g.hash = @hash for no key update of r;
 
 -- SetChallenge stores the nonce that the holder of a token has to decrypt. It replaces an earlier one.
--- name: SetChallenge :execrows
+-- name: SetChallenge :exec
 update registrations set challenge = @challenge::bytea, challenge_for = @challenge_for
-where org_id = @org_id and hash = @hash and used_at is null and expires_at > now();
+where org_id = @org_id and hash = @hash;
 
 -- TakeChallenge returns the nonce that waits for an answer, once.
 -- name: TakeChallenge :one
 with taken as (
     select g.org_id, g.id, g.challenge, g.challenge_for from registrations g
-    where g.org_id = @org_id and g.hash = @hash and g.used_at is null and g.expires_at > now() for update
+    where g.org_id = @org_id and g.hash = @hash for update
 )
 update registrations r set challenge = null, challenge_for = '' from taken t where r.org_id = t.org_id and r.id = t.id
 returning t.challenge, t.challenge_for;
 
--- UseRegistration marks a token as used. The second of two concurrent uses changes no row.
+-- UseRegistration marks a token as used by the machine with an install key. The second of two concurrent uses by two
+-- machines changes no row.
 -- name: UseRegistration :execrows
-update registrations set used_at = now()
-where org_id = @org_id and hash = @hash and used_at is null and expires_at > now();
+update registrations set used_at = now(), used_for = @used_for
+where org_id = @org_id and hash = @hash and (used_at is null or (used_for <> '' and used_for = @used_for));
 
--- VoidRegistrations voids the unused tokens of a runner.
+-- VoidRegistrations voids the tokens of a runner, those that were used, too: nobody may use them again.
 -- name: VoidRegistrations :exec
-update registrations set used_at = now() where org_id = @org_id and runner_id = @runner_id and used_at is null;
+update registrations set used_at = coalesce(used_at, now()), used_for = '', challenge = null, challenge_for = ''
+where org_id = @org_id and runner_id = @runner_id;
 
 -- LockRunner locks a runner against changes. Jobs can still be queued for it.
 -- name: LockRunner :one
@@ -106,12 +109,12 @@ select runner_id from attempts
 where org_id = @org_id and job_id = @job_id and number = @number and @token_hash::bytea = any(token_hashes)
   and (ended_at is null or ended_at > now() - make_interval(secs => @late_seconds::float8));
 
--- TouchRunner records when a runner last polled, at most once in an interval unless what it reports about itself has
--- changed.
+-- TouchRunner records when a runner last polled: its first poll, and then at most once in an interval unless what it
+-- reports about itself has changed.
 -- name: TouchRunner :exec
 update runners set last_seen = now(), version = @version, policy = coalesce(sqlc.narg(policy)::jsonb, policy)
 where org_id = @org_id and id = @id
-  and (last_seen is null or last_seen < now() - make_interval(secs => @every_seconds::float8)
+  and (last_seen is null or last_seen <= registered_at or last_seen < now() - make_interval(secs => @every_seconds::float8)
        or version <> @version or policy <> coalesce(sqlc.narg(policy)::jsonb, policy));
 
 -- SeenRunners records that runners with an open poll are online, except those that were replaced meanwhile.
