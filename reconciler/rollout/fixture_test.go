@@ -584,8 +584,14 @@ func (w *world) answer(component string, answer workflow.Answer, reason string) 
 // respond answers an approval request as it is displayed.
 func (w *world) respond(approval string, answer workflow.Answer, actor, reason string) error {
 	w.Helper()
+	return w.give(w.displayed(approval, answer, actor, reason))
+}
+
+// give records an answer.
+func (w *world) give(answer workflow.Response) error {
 	return w.in(func(ctx context.Context, tx *store.Tx) error {
-		return workflow.Respond(ctx, tx, w.displayed(approval, answer, actor, reason))
+		_, err := workflow.Respond(ctx, tx, answer)
+		return err
 	})
 }
 

@@ -248,12 +248,12 @@ func TestAnAnswerBindsToWhatWasShown(t *testing.T) {
 	respond := func(digest string, answer workflow.Answer) error {
 		given := shown
 		given.ContentDigest, given.Answer = digest, answer
-		return w.in(func(ctx context.Context, tx *store.Tx) error { return workflow.Respond(ctx, tx, given) })
+		return w.give(given)
 	}
 	for _, plan := range []string{"", "pln_other"} {
 		given := shown
 		given.Plan = plan
-		err := w.in(func(ctx context.Context, tx *store.Tx) error { return workflow.Respond(ctx, tx, given) })
+		err := w.give(given)
 		var other *refusal.Error
 		if !errors.As(err, &other) || other.Code != workflow.CodePlanChanged ||
 			!strings.Contains(other.Title, "the one that is waiting (plan pln_") {
@@ -284,7 +284,7 @@ func TestAnAnswerBindsToWhatWasShown(t *testing.T) {
 			t.Fatalf("the losers are told %v", err)
 		}
 	}
-	w.want(won, 1)
+	w.want(won, len(errs)/2) // the first, and each copy of it
 	w.want(len(w.list("select id from approval_responses")), 1)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
@@ -38,56 +39,77 @@ type Response struct {
 }
 
 // Respond records a person's answer. It is bound to the plan and the content digest
-// that were displayed; if two people answer, the first one counts. The caller writes
-// the audit entry. Errors: store.ErrNotFound; a *refusal.Error if the approval no longer
-// waits, something else was displayed, or the person may not approve their own request.
-func Respond(ctx context.Context, tx *store.Tx, r Response) error {
+// that were displayed; if two people answer, the first one counts. The same answer of
+// the same person again (the response to it may have been lost) changes nothing:
+// recorded is false. The caller writes the audit entry of one that is recorded.
+// Errors: store.ErrNotFound; a *refusal.Error if the approval no longer waits, something
+// else was displayed, or the person may not approve their own request.
+func Respond(ctx context.Context, tx *store.Tx, r Response) (recorded bool, err error) {
 	if r.Answer != Approve && r.Answer != Reject {
-		return fmt.Errorf("an answer must be %s or %s, not %.20q", Approve, Reject, r.Answer)
+		return false, fmt.Errorf("an answer must be %s or %s, not %.20q", Approve, Reject, r.Answer)
 	}
 	if len(r.Reason) > maxReasonBytes {
-		return reasonTooLong()
+		return false, reasonTooLong()
 	}
 	installID, err := tx.ApprovalInstall(ctx, tx.Org, r.Approval)
 	if err != nil {
-		return fmt.Errorf("approval %s: %w", r.Approval, err)
+		return false, fmt.Errorf("approval %s: %w", r.Approval, err)
 	}
 	install, err := tx.LockInstall(ctx, tx.Org, installID)
 	if err != nil {
-		return fmt.Errorf("approval %s: %w", r.Approval, err)
+		return false, fmt.Errorf("approval %s: %w", r.Approval, err)
 	}
 	row, err := tx.LockApproval(ctx, tx.Org, r.Approval)
 	if err != nil {
-		return fmt.Errorf("approval %s: %w", r.Approval, err)
+		return false, fmt.Errorf("approval %s: %w", r.Approval, err)
 	}
 	a, what := row.Approval, subjectOf(row)
+	if a.Status != string(ApprovalWaiting) {
+		if again, err := r.wasRecorded(ctx, tx, a); again || err != nil {
+			return false, err
+		}
+	}
 	plan := a.Kind == ApprovalOfPlan
 	switch {
 	case a.Status != string(ApprovalWaiting) || plan && row.PlanStatus != string(PlanReady):
-		return conflict(CodeApprovalGone, "See what is waiting now (nuon review).", "%s is no longer waiting: %s",
+		return false, conflict(CodeApprovalGone, "See what is waiting now (nuon review).", "%s is no longer waiting: %s",
 			what, approvalEndText(a))
 	case plan && *a.PlanID != r.Plan:
-		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is for another plan than the one that is "+
-			"waiting (plan %s)", *a.PlanID)
+		return false, conflict(CodePlanChanged, readAgainRemedy(a),
+			"your answer is for another plan than the one that is waiting (plan %s)", *a.PlanID)
 	case a.ContentDigest != r.ContentDigest:
-		return conflict(CodePlanChanged, readAgainRemedy(a), "your answer is for other content than %s has now (%s)", what,
-			a.ContentDigest)
+		return false, conflict(CodePlanChanged, readAgainRemedy(a),
+			"your answer is for other content than %s has now (%s)", what, a.ContentDigest)
 	case r.Answer == Approve && row.Denied > 0:
-		return conflict(CodePolicyDenies, "Change what the policy denies and push, or reject the plan; its report has the "+
-			"messages (nuon review "+a.ID+").", "a policy of the app denies %s, so nobody can approve it", what)
+		return false, conflict(CodePolicyDenies, "Change what the policy denies and push, or reject the plan; its report "+
+			"has the messages (nuon review "+a.ID+").", "a policy of the app denies %s, so nobody can approve it", what)
 	case r.Answer == Approve && install.ApprovalsByOthers && a.Author == r.Actor:
-		return conflict(CodeOwnChange, "Ask another approver, or have the install changed: nuon installs update "+install.ID+
-			" --approvals-by-others=false.",
+		return false, conflict(CodeOwnChange, "Ask another approver, or have the install changed: nuon installs update "+
+			install.ID+" --approvals-by-others=false.",
 			"%s requested this, and install %s does not allow people to approve what they requested themselves", r.Actor,
 			install.Name)
 	}
 	if err := r.recordAnswer(ctx, tx, row); err != nil {
-		return err
+		return false, err
 	}
 	if a.Kind == ApprovalOfSettings {
-		return r.applySettingsAnswer(ctx, tx, install, row)
+		return true, r.applySettingsAnswer(ctx, tx, install, row)
 	}
-	return r.continueWorkflow(ctx, tx, row)
+	return true, r.continueWorkflow(ctx, tx, row)
+}
+
+// wasRecorded reports whether the same person has given exactly this answer before. An approval by a rule,
+// which names the person who set it, is no answer.
+func (r Response) wasRecorded(ctx context.Context, tx *store.Tx, a store.Approval) (bool, error) {
+	given, err := tx.ViewResponses(ctx, tx.Org, []string{a.ID})
+	if err != nil {
+		return false, fmt.Errorf("read the answer to approval %s: %w", a.ID, err)
+	}
+	samePlan := a.PlanID == nil && r.Plan == "" || a.PlanID != nil && *a.PlanID == r.Plan
+	return samePlan && slices.ContainsFunc(given, func(g store.ApprovalResponse) bool {
+		return g.Actor == r.Actor && g.Rule == nil && g.Answer == string(r.Answer) && g.Reason == r.Reason &&
+			g.ContentDigest == r.ContentDigest
+	}), nil
 }
 
 func readAgainRemedy(a store.Approval) string {

@@ -84,13 +84,11 @@ func (s *Server) RespondApproval(
 			return err
 		}
 		actor := callerOf(ctx).actor
-		if isRecorded(a, *r.Body, actor) {
-			return nil
-		}
-		if err := workflow.Respond(ctx, tx, workflow.Response{
+		recorded, err := workflow.Respond(ctx, tx, workflow.Response{
 			Approval: a.ID, Answer: workflow.Answer(r.Body.Answer), Plan: r.Body.Plan,
 			ContentDigest: r.Body.ContentDigest, Actor: actor, Reason: r.Body.Reason,
-		}); err != nil {
+		})
+		if err != nil || !recorded {
 			return err
 		}
 		detail := map[string]any{
@@ -109,13 +107,6 @@ func (s *Server) RespondApproval(
 		return err
 	})
 	return RespondApproval200JSONResponse(a), err
-}
-
-// isRecorded reports whether the caller has given exactly this answer before: the response to it may have been lost.
-func isRecorded(a api.Approval, again api.Response, actor string) bool {
-	given := a.Response
-	return given.Actor == actor && given.Rule == (api.ApprovalRule{}) && given.Answer == string(again.Answer) &&
-		given.Reason == again.Reason && a.ContentDigest == again.ContentDigest && a.Plan == again.Plan
 }
 
 func viewApproval(ctx context.Context, tx *store.Tx, key string) (api.Approval, error) {
