@@ -156,7 +156,8 @@ func (c clouded) view(t *testing.T, i claimed) api.Runner {
 	return view
 }
 
-// TestRegisterByIdentity checks that the machine of an install registers by its role and account, once.
+// TestRegisterByIdentity checks that the machine of an install registers by its role and account, once, and
+// again only as long as its runner key may not have arrived.
 func TestRegisterByIdentity(t *testing.T) {
 	c := serveCloud(t)
 	i := c.claimed(t, ofCustomer)
@@ -166,6 +167,22 @@ func TestRegisterByIdentity(t *testing.T) {
 	if a.status != 200 || json.Unmarshal(a.body, &registered) != nil || registered.RunnerID != i.runner {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
+	another := i
+	var err error
+	another.key, err = seal.NewIdentity()
+	must(t, err)
+	if a := c.register(t, another, c.registrationOf(t, another, c.machine(i))); a.status != 409 ||
+		a.code(t) != "registered" {
+		t.Errorf("another key before the first request: %d %s", a.status, a.body)
+	}
+	lost := registered.RunnerKey
+	a = c.register(t, i, c.registrationOf(t, i, c.machine(i)))
+	if a.status != 200 || json.Unmarshal(a.body, &registered) != nil || registered.RunnerID != i.runner {
+		t.Fatalf("the response was lost: %d %s", a.status, a.body)
+	}
+	if a := c.call(t, "POST", "/runner/v1/heartbeat", lost, api.Heartbeat{}); a.status != 401 {
+		t.Errorf("the key that was lost: %d %s", a.status, a.body)
+	}
 	c.ok(t, "POST", "/runner/v1/heartbeat", registered.RunnerKey, api.Heartbeat{}, nil)
 	view := c.view(t, i)
 	if view.RegisteredBy != "identity" || view.Identity == nil || view.Identity.Account != customer ||
@@ -173,7 +190,7 @@ func TestRegisterByIdentity(t *testing.T) {
 		t.Errorf("the runner is %+v, %+v", view, view.Identity)
 	}
 	if a := c.register(t, i, request); a.status != 403 || a.code(t) != "nonce_refused" {
-		t.Errorf("again: %d %s", a.status, a.body)
+		t.Errorf("a copy of the first request: %d %s", a.status, a.body)
 	}
 	if a := c.register(t, i, c.registrationOf(t, i, c.machine(i))); a.status != 409 || a.code(t) != "registered" {
 		t.Errorf("another machine: %d %s", a.status, a.body)
@@ -208,11 +225,11 @@ func TestForeignMachines(t *testing.T) {
 	attempt("no proof", "identity_refused", c.machine(i),
 		func(r *api.ClaimRegistration) { r.Identity = api.CloudIdentity{} })
 	attempt("another nonce", "nonce_refused", c.machine(i), func(r *api.ClaimRegistration) { r.Nonce = "x" })
-	attempt("a wrong proof of the key", "invalid", c.machine(i),
+	attempt("a wrong proof of the key", "proof_refused", c.machine(i),
 		func(r *api.ClaimRegistration) { r.Registration.Proof = "guess" })
 	stranger, err := seal.NewIdentity()
 	must(t, err)
-	attempt("another key than the nonce is for", "invalid", c.machine(i),
+	attempt("another key than the nonce is for", "proof_refused", c.machine(i),
 		func(r *api.ClaimRegistration) { r.Registration.Recipient = stranger.Recipient().String() })
 	attempt("the nonce of another install", "nonce_refused", c.machine(i), func(r *api.ClaimRegistration) {
 		*r = c.registrationOf(t, other, c.machine(other))
