@@ -77,7 +77,9 @@ var quotedTexts = []string{"''", `""`, "'it''s'", `"a \" b"`, `"x: y"`, "'# no'"
 	`"{"`, "'- a'"}
 
 var flowTexts = []string{"{}", "[]", "[a, b]", "{a: 1, b: 'x]'}", `[{name: "a, }"}, it's]`, "[80, yes] # c",
-	"{a: }", `{"a":1}`}
+	"{a: }", `{"a":1}`, "[ ]", `["", "*", 'get']`, "[a,b/c,d.e-f_g]", "[ true, null , NULL, Off]", "[a, 1]", "[a,]",
+	`["a\tb", "x"]`, "['it''s', b]", "[a: b, c]", `["a": b]`, "[a b, c]", "[a, b]# c", "[a, b] # c]", "[a, *b]",
+	"[.inf, a]", "[e5, 0x1f]", "[é, b]", `["a#b", "c #d"]`}
 
 var keyTexts = []string{"a", "b", "c", "name", "some-key", "a.b/c", "'q'", `"k"`, "80", "yes", "with space", "a#b",
 	"it's", "key\"", "x y ",
