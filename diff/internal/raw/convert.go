@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -93,12 +94,12 @@ func jsonOf(r Value) string {
 	return unsafe.String(unsafe.SliceData(text), len(text))
 }
 
-// jsonSize returns the number of bytes of a value's compact JSON, without those of escapes.
+// jsonSize returns the number of bytes of a value's compact JSON, without those of rare escapes.
 func jsonSize(r Value) int {
 	n := len("false")
 	switch r.kind() {
 	case number, text:
-		n = r.length() + len(`""`)
+		n = quotedSize(r.chars())
 	case list:
 		n = len("[]") + r.length()
 		for _, e := range r.elements() {
@@ -107,7 +108,18 @@ func jsonSize(r Value) int {
 	case object:
 		n = len("{}")
 		for _, f := range r.Fields() {
-			n += len(f.Key) + len(`"":,`) + jsonSize(f.Value)
+			n += quotedSize(f.Key) + len(":,") + jsonSize(f.Value)
+		}
+	}
+	return n
+}
+
+// quotedSize returns the number of bytes that appendQuoted appends, without those of rare escapes.
+func quotedSize(s string) int {
+	n := len(s) + len(`""`)
+	for i := range len(s) {
+		if c := s[i]; c == '"' || c == '\\' || c == '\n' || c == '\t' {
+			n++
 		}
 	}
 	return n
@@ -145,14 +157,36 @@ func appendJSON(to []byte, r Value) []byte {
 	return appendQuoted(to, r.chars())
 }
 
-// appendQuoted appends a string as package encoding/json writes it without escapes for HTML.
+// appendQuoted appends a string as package encoding/json writes it without escapes for HTML. That
+// package writes what follows the first byte that is neither printable ASCII nor one of the usual
+// escapes.
 func appendQuoted(to []byte, s string) []byte {
+	to = append(to, '"')
 	if isPlain(s) {
-		return append(append(append(to, '"'), s...), '"')
+		return append(append(to, s...), '"')
 	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"', c == '\\':
+			to = append(to, '\\', c)
+		case c == '\n':
+			to = append(to, '\\', 'n')
+		case c == '\t':
+			to = append(to, '\\', 't')
+		case c < ' ', c >= utf8.RuneSelf:
+			return append(to, encoded(s[i:])[1:]...)
+		default:
+			to = append(to, c)
+		}
+	}
+	return append(to, '"')
+}
+
+// encoded returns a string as package encoding/json writes it without escapes for HTML.
+func encoded(s string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(s) // a string can always be encoded
-	return append(to, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

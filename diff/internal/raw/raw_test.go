@@ -172,7 +172,7 @@ func TestEqualAndHash(t *testing.T) {
 
 // TestTextIsJSON checks that lists and objects have the text that package encoding/json writes.
 func TestTextIsJSON(t *testing.T) {
-	special := []string{"<a> & b", "\u2028", "\xff", "a\x7fb", "\"", "\\", "\x01", "é"}
+	special := []string{"<a> & b", "a\n\tb\"c\\d", "a\r\nb", "a\né\n", "\u2028", "\xff", "a\x7fb", "\"", "\\", "\x01", "é"}
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom(special))
 	rapid.Check(t, func(t *rapid.T) {
 		object := rapid.MapOfN(text, text.AsAny(), 0, 4).Draw(t, "object")
