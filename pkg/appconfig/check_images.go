@@ -7,7 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
-// namedImage is the image of a container in the text of a manifest.
+// namedImage is the image of a container, or of a volume, in the text of a manifest.
 type namedImage struct {
 	address      string
 	line, column int
@@ -30,14 +30,17 @@ func (c *checker) checkImages(f *fragment) {
 	}
 }
 
-// imageKey matches a line with the key image and its value, which may be in quotes.
-var imageKey = lazyregexp.New(`^(?:- +)*image:[ \t]+["']?([^\s"'#{}&*!|>]+)["']?[ \t]*(?:#.*)?$`)
+// imageKey matches a line with a key that may name an image, and its value. Both may be in quotes, and the value may
+// have an anchor.
+var imageKey = lazyregexp.New(`^(?:- +)*["']?(image|reference)["']?:[ \t]+(?:&[^\s,\[\]{}]+[ \t]+)?` +
+	`["']?([^\s"'#{}&*!|>]+)["']?[ \t]*(?:#.*)?$`)
 
 // blockStart matches the end of a line after which a text follows in deeper lines.
 var blockStart = lazyregexp.New(`[:-][ \t]+[|>][-+0-9]*[ \t]*(?:#.*)?$`)
 
-// containerImages returns the images of containers in a manifest in block style, which may have templates, so that
-// it is no YAML yet. It does not look into texts such as those of a ConfigMap, and leaves out what a template gives.
+// containerImages returns the images of containers and of volumes in a manifest in block style, which may have
+// templates, so that it is no YAML yet. It does not look into texts such as those of a ConfigMap, and leaves out what a
+// template gives.
 func containerImages(text string) []namedImage {
 	var found []namedImage
 	var above []openKey
@@ -57,8 +60,8 @@ func containerImages(text string) []namedImage {
 		}
 		inText = -1
 		above = closeKeys(above, indent, content[0] == '-')
-		if match := imageKey.FindStringSubmatch(content); match != nil && isContainer(above) {
-			found = append(found, namedImage{match[1], number, strings.LastIndex(line, match[1]) + 1})
+		if match := imageKey.FindStringSubmatch(content); match != nil && namesImage(match[1], above) {
+			found = append(found, namedImage{match[2], number, strings.LastIndex(line, match[2]) + 1})
 		}
 		for strings.HasPrefix(content, "- ") {
 			above = append(above, openKey{indent: indent, item: true})
@@ -94,17 +97,27 @@ func closeKeys(above []openKey, indent int, item bool) []openKey {
 	return above
 }
 
-// isContainer reports whether what is read now is in a container of a pod.
-func isContainer(above []openKey) bool {
+// namesImage reports whether a key is the image of a container, or the reference in that of a volume.
+func namesImage(key string, above []openKey) bool {
+	name, above := lastName(above)
+	if key == "reference" && name == "image" {
+		name, _ = lastName(above)
+		return name == "volumes"
+	}
+	switch name {
+	case "containers", "initContainers", "ephemeralContainers":
+		return key == "image"
+	}
+	return false
+}
+
+// lastName returns the innermost key, and the ones in which it is.
+func lastName(above []openKey) (name string, outer []openKey) {
 	for len(above) > 0 && above[len(above)-1].item {
 		above = above[:len(above)-1]
 	}
 	if len(above) == 0 {
-		return false
+		return "", nil
 	}
-	switch above[len(above)-1].name {
-	case "containers", "initContainers", "ephemeralContainers":
-		return true
-	}
-	return false
+	return above[len(above)-1].name, above[:len(above)-1]
 }

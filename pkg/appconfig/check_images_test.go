@@ -29,6 +29,12 @@ func TestContainerImages(t *testing.T) {
 		"a template": {pod + "  containers:\n  - image: {{.nuon.components.web.outputs.image.ref}}\n", nil},
 		"a part of a template": {pod + "  containers:\n  - image: ghcr.io/a/{{.nuon.inputs.inputs.name}}:1\n  - image: " +
 			"\"{{.nuon.components.web.outputs.image.repository}}:1\"\n", nil},
+		"quoted keys": {pod + "  \"containers\":\n  - \"image\": \"a\"\n  - name: x\n    'image': b\n", []string{"a", "b"}},
+		"an anchor": {pod + "  initContainers:\n  - image: &base a:1 # once\n  containers:\n  - image: *base\n",
+			[]string{"a:1"}},
+		"volumes": {pod + "  volumes:\n  - name: x\n    image:\n      pullPolicy: Always\n      reference: a\n  - image:\n" +
+			"      reference: \"b\"\n    name: y\n  - configMap:\n      reference: c\n", []string{"a", "b"}},
+		"another reference":    {"spec:\n  image:\n    reference: a\n  containers:\n  - reference: b\n", nil},
 		"a comment":            {pod + "  containers:\n  - name: a\n    # image: a\n", nil},
 		"no container":         {"kind: Widget\nspec:\n  image: a\n  list:\n  - image: b\n", nil},
 		"a field of one":       {pod + "  containers:\n  - name: a\n    volume:\n      image: b\n", nil},
@@ -54,8 +60,8 @@ func TestContainerImages(t *testing.T) {
 
 // TestAnyManifestIsSearched checks that every text is accepted, and that positions are in it.
 func TestAnyManifestIsSearched(t *testing.T) {
-	part := rapid.SampledFrom([]string{"containers:", "- ", "-", "image: a", "image:", " ", "  ", "\n", "\r\n", "|",
-		": |\n", "{{", "}}", "---", "#", "'", "\"", "\t", "\xff", "é"})
+	part := rapid.SampledFrom([]string{"containers:", "volumes:", "- ", "-", "image: a", "image:", "reference: a", "&a ",
+		" ", "  ", "\n", "\r\n", "|", ": |\n", "{{", "}}", "---", "#", "'", "\"", "\t", "\xff", "é"})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(part).Draw(t, "parts"), "")
 		for _, image := range containerImages(text) {
