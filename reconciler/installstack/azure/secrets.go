@@ -67,7 +67,7 @@ func (t *template) addSecrets() {
 		case s.Generated:
 			if t.parameters[generateSecrets] == nil {
 				t.addParameter(generateSecrets, "Whether to generate secrets. Choose false when you update the stack: the "+
-					"secrets keep their values.", object{"type": "bool", "defaultValue": true})
+					"secrets keep their values, and new ones are not created.", object{"type": "bool", "defaultValue": true})
 			}
 			random := t.addParameter(id+"Random", about+" (generated; leave it as it is)",
 				object{"type": "securestring", "defaultValue": newGUID})
