@@ -65,7 +65,6 @@ func pull(t *testing.T, at step, plug string) { pullIn(t, at, plug, t.TempDir())
 func pullIn(t *testing.T, at step, plug, dir string) {
 	t.Parallel()
 	s := newServer(t)
-	s.acceptWithin = 600 // this test is not about the expiry of an offer
 	came, pulled := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(pulled) })
 	t.Cleanup(release)
@@ -205,7 +204,7 @@ func TestEveryWeather(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, dir := newServer(t), t.TempDir()
-			s.again, s.acceptWithin = true, 600
+			s.again = true
 			proxy, err := fault.NewProxy(7, s.http.URL)
 			if err != nil {
 				t.Fatal(err)

@@ -210,7 +210,6 @@ func TestEverythingArrivesOnceThroughATroubledLine(t *testing.T) {
 
 func everythingArrivesOnceThroughATroubledLine(t *testing.T, newDir func(*testing.T) string) {
 	s, dir := newServer(t), newDir(t)
-	s.acceptWithin = 600 // this test is not about the expiry of an offer
 	var n atomic.Int64
 	s.setTrouble(func(r *http.Request, after bool) int {
 		if after && strings.HasSuffix(r.URL.Path, "/lease") {
@@ -230,8 +229,7 @@ func everythingArrivesOnceThroughATroubledLine(t *testing.T, newDir func(*testin
 	})
 	log := s.enqueue("job_log", "log", map[string]string{"lines": "3000"})
 	states := s.enqueue("job_states", "states", nil)
-	// A registration whose response is lost cannot be repeated, so it is exempt.
-	alreadyRegistered(t, s, dir)
+	alreadyRegistered(t, s, dir) // it is not about registrations, see TestEveryWeather
 	work(t, s, dir)
 	s.until("both are done", func() bool { return log.ended() && states.ended() })
 	s.setTrouble(nil)
@@ -972,7 +970,6 @@ func TestAPageOfAProxyDeliversNothing(t *testing.T) {
 		}
 		return 0
 	})
-	s.with(func() { s.acceptWithin = 600 })
 	dirs := alreadyRegistered(t, s, dir)
 	job := s.enqueue("job_1", "states", nil)
 	work(t, s, dirs.Root)
