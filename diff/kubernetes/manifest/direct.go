@@ -364,21 +364,21 @@ func (s *side) flowValue(line string) (raw.Value, bool) {
 		return raw.OfList(nil), true
 	}
 	if line[0] == '[' {
-		if items, ok := flowWords(line[1:]); ok {
+		if items, ok := s.flowWords(line[1:]); ok {
 			return raw.OfList(items), true
 		}
 	}
 	return s.parsed(line)
 }
 
-// flowWords returns the items of a list in brackets, behind the opening one: texts in quotes without
-// escapes, and plain words, as in the rules of roles. It returns false for what only the library reads,
-// which takes 12 KiB for each text that it is given.
-func flowWords(line string) (items []raw.Value, ok bool) {
+// flowWords returns the items of a list in brackets, behind the opening one: texts in quotes and plain
+// words, as in the rules of roles. It returns false for what only the library reads, which takes 12 KiB
+// for each text that it is given.
+func (s *side) flowWords(line string) (items []raw.Value, ok bool) {
 	items = make([]raw.Value, 0, 1+strings.Count(line, ","))
 	for {
 		line = strings.TrimLeft(line, " ")
-		item, rest, ok := flowWord(line)
+		item, rest, ok := s.flowWord(line)
 		if !ok {
 			return nil, false
 		}
@@ -397,16 +397,17 @@ func flowWords(line string) (items []raw.Value, ok bool) {
 }
 
 // flowWord returns the first item of a list in brackets, and what follows it.
-func flowWord(line string) (item raw.Value, rest string, ok bool) {
+func (s *side) flowWord(line string) (item raw.Value, rest string, ok bool) {
 	if line == "" {
 		return raw.Value{}, "", false
 	}
 	if line[0] == '"' || line[0] == '\'' {
 		end := closingQuoteOf(line)
-		if end < 0 || strings.ContainsAny(line[1:end], "\\'\t") {
+		if end < 0 {
 			return raw.Value{}, "", false
 		}
-		return raw.OfText(line[1:end]), line[end+1:], true
+		item, ok = s.quotedValue(line[:end+1])
+		return item, line[end+1:], ok
 	}
 	end := 0
 	for end < len(line) && isWordByte(line[end]) {
