@@ -35,7 +35,6 @@ type server struct {
 	insteadOfNonce seal.Context  // what a hostile control plane seals for another use and sends as a challenge
 	newKey         string        // the key of the next registration; empty for key
 	rotated        int
-	acceptWithin   int           // seconds; long, so that a busy machine lets no offer expire
 	offerAfter     time.Duration // offers that nobody accepts are repeated after this time
 	again          bool          // requests may be repeated late
 	hold           time.Duration // how long a poll is held open
@@ -76,7 +75,7 @@ type served struct {
 
 func newServer(t testing.TB) *server {
 	s := &server{t: t, changed: make(chan struct{}), token: "register-once", key: "key-of-the-runner",
-		runnerID: "run_1", hold: 300 * time.Millisecond, acceptWithin: 600,
+		runnerID: "run_1", hold: 300 * time.Millisecond,
 		offerAfter: 8 * time.Second, kind: "install", known: map[string]*served{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /runner/v1/register", s.register)
@@ -312,7 +311,7 @@ func (s *server) lease(w http.ResponseWriter, r *http.Request) {
 			job.offers++
 			offers = append(offers, api.Offer{Job: job.spec.Job, Attempt: job.spec.Attempt,
 				Kind: cmp.Or(job.offeredKind, string(job.spec.Kind)), ComponentKind: job.componentKind,
-				AcceptWithinSeconds: s.acceptWithin})
+				AcceptWithinSeconds: 600}) // a busy machine lets no offer expire
 		}
 		changed := s.changed
 		s.mutex.Unlock()
