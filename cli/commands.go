@@ -105,13 +105,10 @@ func addCommands(e *cmdenv.Env, root *cobra.Command, args []string) {
 	}
 }
 
-// commandsFor returns the commands that the arguments need: one if they start with its name, none if they
-// only ask for the version, else all of them.
+// commandsFor returns the commands that the arguments need: one if they start with its name, else all
+// of them.
 func commandsFor(args []string) []topCommand {
-	switch {
-	case len(args) == 1 && args[0] == "--version":
-		return nil
-	case len(args) > 2 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd):
+	if len(args) > 2 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
 		args = args[1:] // it completes the arguments of a command
 	}
 	n := -1

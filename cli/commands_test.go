@@ -40,7 +40,7 @@ func TestCommandsFor(t *testing.T) {
 		args []string
 		want []string // nil for all
 	}{
-		{[]string{"--version"}, []string{}}, {[]string{"apps", "list"}, []string{"apps"}},
+		{[]string{"apps", "list"}, []string{"apps"}},
 		{[]string{cobra.ShellCompRequestCmd, "installs", "get", ""}, []string{"installs"}},
 		{[]string{cobra.ShellCompRequestCmd, "installs"}, nil}, // completes the name of the command
 		{nil, nil}, {[]string{"--help"}, nil}, {[]string{"-o", "json", "apps"}, nil}, {[]string{"app"}, nil},

@@ -18,6 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/terminit"
+	"github.com/nuon-toolkit/nuon/cli/versionflag"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
@@ -97,7 +98,7 @@ func newRoot(e *cmdenv.Env, args ...string) *cobra.Command {
 	}
 	root.SetOut(e.Console.Out)
 	root.SetErr(e.Console.Err)
-	root.SetVersionTemplate(fmt.Sprintf("nuon %s\n", version.Number))
+	root.SetVersionTemplate(versionflag.Text())
 	root.PersistentFlags().StringVarP(&e.Console.Output, "output", "o", "table",
 		"output format: table, json, yaml or name")
 	root.PersistentFlags().StringVar(&e.Context, "context", "", "name of the context to use")

@@ -87,3 +87,33 @@ func TestProcess(t *testing.T) {
 		t.Errorf("nobody there: exit code %d, said %q", code, remarks)
 	}
 }
+
+// TestVersionBeforeLibraries checks that the version is printed before linked libraries are initialized, and
+// as main prints it.
+func TestVersionBeforeLibraries(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self, "--version")
+	c.Env = append(os.Environ(), "GODEBUG=inittrace=1") // a line for each package, on stderr
+	var inits bytes.Buffer
+	c.Stderr = &inits
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err, inits.String())
+	}
+	if printed, _, _ := nuon(t, "", "--version"); string(out) != printed {
+		t.Errorf("before the libraries it prints %q, in main %q", out, printed)
+	}
+	if !strings.Contains(inits.String(), "init os @") {
+		t.Errorf("no trace of the initializations:\n%s", &inits)
+	}
+	for _, library := range []string{
+		"github.com/charmbracelet/bubbletea", "github.com/spf13/cobra", "k8s.io/", "net/http",
+	} {
+		if strings.Contains(inits.String(), "init "+library) {
+			t.Errorf("%s was initialized before the version was printed:\n%s", library, &inits)
+		}
+	}
+}

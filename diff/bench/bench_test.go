@@ -28,7 +28,7 @@ func BenchmarkCRDs(b *testing.B) { processes(b, crds(1), crds(2), 1) }
 func BenchmarkEqual(b *testing.B) { processes(b, shop(1), shop(1), 0) }
 
 // processes compares two sides with nuon and its peers in turn. It reports the peak memory of nuon,
-// less that of starting, relative to the size of both sides.
+// less that of its help, relative to the size of both sides.
 func processes(b *testing.B, before, after []byte, gitExit int) {
 	program := nuon(b)
 	x, y := files(b, before, after)
@@ -38,7 +38,7 @@ func processes(b *testing.B, before, after []byte, gitExit int) {
 		t := process(b, 0, program, "diff", "manifests", x, y)
 		ours, peak = append(ours, t.Time), append(peak, t.Peak)
 		git = append(git, process(b, gitExit, "git", "--no-pager", "diff", "--no-index", x, y).Time)
-		empty = append(empty, process(b, 0, program, "--version").Peak)
+		empty = append(empty, process(b, 0, program, "diff", "manifests", "--help").Peak)
 		if gitExit == 0 {
 			cat = append(cat, process(b, 0, "cat", x, y).Time)
 		}
