@@ -55,6 +55,7 @@ func diffLines(was, is string, noBefore, noAfter bool, o MaskOptions) []Line {
 	}
 	spans := align.Sequences(a, b)
 	w := lineWriter{lines: o.Lines, context: max(o.Context, 0), width: max(o.Limit/16, minLine)}
+	w.expect(spans)
 	for i, s := range spans {
 		if s.Same {
 			w.same(a[s.A:s.AEnd], i > 0, i < len(spans)-1)
@@ -95,6 +96,19 @@ type lineWriter struct {
 	bytes int
 	// more counts the changed lines that were left out.
 	more int
+}
+
+// expect allocates memory for the lines of some spans.
+func (w *lineWriter) expect(spans []align.Span) {
+	n := 0
+	for _, s := range spans {
+		if s.Same {
+			n += min(s.AEnd-s.A, 2*w.context+1)
+		} else {
+			n += s.AEnd - s.A + s.BEnd - s.B
+		}
+	}
+	w.out = make([]Line, 0, min(n, w.lines+2*w.context+2))
 }
 
 // replaced writes removed lines and the added lines that replace them. The

@@ -7,7 +7,10 @@
 // Through a window it may miss a part of what is common, which is correct but coarse.
 package align
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Span is a range of both sequences: a[A:AEnd] and b[B:BEnd]. If Same is set, both are
 // equal element by element; otherwise one replaces the other, and either may be empty.
@@ -28,22 +31,21 @@ const (
 // additions. The time is at most O(n·log n + 512·n) for n elements on both sides together.
 func Sequences[T comparable](a, b []T) []Span {
 	w := newWorker(a, b)
-	if spare, ok := spareTraces.Get().(*[]int32); ok {
-		w.trace = *spare
-	}
 	w.block(0, len(a), 0, len(b), 0)
-	trace := w.trace
-	spareTraces.Put(&trace)
-	return w.out
+	out := slices.Clone(w.out)
+	spareWorkers.Put(w)
+	return out
 }
 
-// spareTraces holds traces of earlier calls: one takes more memory than most sequences.
-var spareTraces sync.Pool
+// spareWorkers holds the workers of earlier calls: one takes more memory than most sequences.
+var spareWorkers sync.Pool
 
 // worker aligns sequences of numbers, in which equal elements have the same number.
 type worker struct {
 	a, b []int32
 	out  []Span
+	// numbers is a map[T]int32 for the elements of one call, and empty between calls.
+	numbers any
 	// count is indexed by number and used by unique; it is all zero between its calls.
 	count []seen
 	// trace holds the rows of one window, see window.
@@ -55,22 +57,36 @@ type worker struct {
 }
 
 func newWorker[T comparable](a, b []T) *worker {
-	numbers := make(map[T]int32, len(a))
-	number := func(list []T) []int32 {
-		out := make([]int32, len(list))
-		for i, e := range list {
-			n, ok := numbers[e]
-			if !ok {
-				n = int32(len(numbers))
-				numbers[e] = n
-			}
-			out[i] = n
-		}
-		return out
+	w, ok := spareWorkers.Get().(*worker)
+	if !ok {
+		w = &worker{}
 	}
-	w := &worker{a: number(a), b: number(b)}
-	w.count = make([]seen, len(numbers))
+	numbers, ok := w.numbers.(map[T]int32)
+	if !ok {
+		numbers = make(map[T]int32, len(a))
+	}
+	w.a, w.b = number(w.a[:0], a, numbers), number(w.b[:0], b, numbers)
+	w.out, w.steps = w.out[:0], 0
+	w.count = slices.Grow(w.count[:0], len(numbers))[:len(numbers)]
+	if w.numbers = nil; len(numbers) <= maxExact { // clearing a large one takes longer than making a small one
+		clear(numbers)
+		w.numbers = numbers
+	}
 	return w
+}
+
+// number appends the numbers of the elements of a list, and numbers those that have none.
+func number[T comparable](out []int32, list []T, numbers map[T]int32) []int32 {
+	out = slices.Grow(out, len(list))
+	for _, e := range list {
+		n, ok := numbers[e]
+		if !ok {
+			n = int32(len(numbers))
+			numbers[e] = n
+		}
+		out = append(out, n)
+	}
+	return out
 }
 
 // emit appends a span. It extends the previous span if both are of the same kind.

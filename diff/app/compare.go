@@ -157,7 +157,7 @@ func (c *comparer) list(p tree.Path, n node) {
 }
 
 func inDocument(p tree.Path) bool {
-	return slices.ContainsFunc(p, func(s tree.Step) bool { return s.Into() != "" })
+	return slices.ContainsFunc(p, func(s *tree.Step) bool { return s.Into() != "" })
 }
 
 // set compares lists of texts without order.
@@ -344,7 +344,7 @@ func pathOf(p tree.Path, shown func(string) string) string {
 		case s.IsIndex:
 			b.WriteString("[" + s.Place() + "]")
 		case s.IsSelect:
-			b.WriteString("[" + quoted(shown(values(s)), "[]\" ") + "]")
+			b.WriteString("[" + quoted(shown(values(*s)), "[]\" ") + "]")
 		default:
 			if b.Len() > 0 && !strings.HasSuffix(b.String(), " ") {
 				b.WriteByte('.')

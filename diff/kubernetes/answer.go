@@ -180,7 +180,7 @@ func cutElements(t *schema.Type, v raw.Value, paths []tree.Path) raw.Value {
 		var rest []tree.Path
 		goes := false
 		for _, p := range paths {
-			if !standsAt(t.Elem(), v.At(i), i, p[0]) {
+			if !standsAt(t.Elem(), v.At(i), i, *p[0]) {
 				continue
 			}
 			if goes = goes || len(p) == 1; !goes {

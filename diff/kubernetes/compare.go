@@ -68,6 +68,10 @@ type values struct {
 type comparer struct {
 	*comparison
 	names names
+	// spare and judged are the memory of the differences of an object that was compared, for those of
+	// the next.
+	spare  []difference
+	judged []risk.Difference
 }
 
 // compare returns the diff of one object, or two where its role for Helm changes.
@@ -155,6 +159,7 @@ func (c *comparer) compareValues(j *job, v *values) outcome {
 	c.learnNames(j, typ, v, &out)
 	c.regenerated(j, v, typ, found, out.change.Action)
 	c.show(j, found, &out)
+	c.reuse(found)
 	if len(out.differences) == 0 && out.change.Action == diff.Update {
 		if !c.adopts(j) {
 			out.section = nowhere
@@ -214,12 +219,21 @@ func (c *comparer) generated(j *job, v *values, typ *schema.Type, out *outcome) 
 
 // walk returns the differences of two whole objects.
 func (c *comparer) walk(j *job, typ *schema.Type, before, after raw.Value) []difference {
-	w := &walker{names: &c.names, lists: orders[j.id.Kind], nulls: !c.options.ThreeWay}
+	w := &walker{names: &c.names, lists: orders[j.id.Kind], nulls: !c.options.ThreeWay, out: c.spare}
+	c.spare = nil
 	n := both(typ, before, after)
 	n.builtin = c.isBuiltin(j.id)
 	n.was = c.earlier(j, typ)
 	w.walk(n)
 	return c.proven(j, w.out, before, after)
+}
+
+// reuse makes the memory of differences available for those of the next object.
+func (c *comparer) reuse(found []difference) {
+	if cap(found) > cap(c.spare) {
+		clear(found)
+		c.spare = found[:0]
+	}
 }
 
 // proven sets, in each difference, what the fold rules need to know about the objects around it.
@@ -477,7 +491,7 @@ func (c *comparer) judge(j *job, v *values, out *outcome) {
 	}
 	risk.Judge(change, risk.Subject{
 		Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: before, After: v.after,
-		Differences: touched(out.differences), Regenerated: out.regenerated,
+		Differences: c.touched(out.differences), Regenerated: out.regenerated,
 	})
 	markRuns(out.differences, v.object())
 	for i, d := range out.differences {
@@ -516,7 +530,7 @@ func (c *comparer) judgeSides(j *job, v *values, change *diff.Change) {
 		}}, &part)
 		risk.Judge(&part.change, risk.Subject{
 			Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: side.values.before,
-			After: side.values.after, Differences: touched(part.differences),
+			After: side.values.after, Differences: c.touched(part.differences),
 		})
 		for _, f := range part.change.Findings {
 			if !slices.ContainsFunc(change.Findings, func(g diff.Finding) bool { return g.Rule == f.Rule }) {
@@ -526,14 +540,17 @@ func (c *comparer) judgeSides(j *job, v *values, change *diff.Change) {
 	}
 }
 
-// touched converts differences to the form that the risk rules use.
-func touched(found []difference) []risk.Difference {
-	out := make([]risk.Difference, len(found))
-	for i, d := range found {
-		out[i] = risk.Difference{
+// touched converts differences to the form that the risk rules use. The result is valid until the
+// next call.
+func (c *comparer) touched(found []difference) []risk.Difference {
+	out := slices.Grow(c.judged[:0], len(found))
+	for i := range found {
+		d := &found[i]
+		out = append(out, risk.Difference{
 			Path: d.path, Before: d.before, After: d.after, HasBefore: d.hasBefore, HasAfter: d.hasAfter, Folded: d.fold != "",
-		}
+		})
 	}
+	c.judged = out
 	return out
 }
 

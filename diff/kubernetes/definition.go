@@ -90,7 +90,7 @@ func pathText(p tree.Path, shown func(tree.Step) string) string {
 			if first {
 				b.WriteByte(' ')
 			}
-			tree.Path{field}.AppendText(&b, first, shown)
+			tree.Path{&field}.AppendText(&b, first, shown)
 		}
 	}
 	if len(rest) > 0 {

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -317,7 +316,7 @@ func (w *walker) order(n node, how pairing, pairs []tree.Pair) {
 	}
 	before, after := orderNames(n, how, order, common)
 	d := difference{
-		path: slices.Clone(w.path), before: before, after: after, hasBefore: true, hasAfter: true, order: order,
+		path: w.keepPath(), before: before, after: after, hasBefore: true, hasAfter: true, order: order,
 		atomic: n.atomic, builtin: n.builtin, sensitive: n.sensitive, holds: n.holds,
 	}
 	if how.free {

@@ -158,12 +158,26 @@ func ownAndJobs(of []string, keys ...string) [][]string {
 // or longer base64, with a digit. A word does not.
 func hash(v raw.Value) bool {
 	text, ok := raw.String(v)
-	return ok && strings.ContainsAny(text, "0123456789") && hashLike().MatchString(text)
+	return ok && strings.ContainsAny(text, digits) && (hashText(text) || hashText(withoutAlgorithm(text)))
 }
 
-var hashLike = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(sha\d+[:-])?([0-9a-f]{6,128}|[0-9A-F]{6,128}|[0-9a-zA-Z+/_=-]{20,128})$`)
-})
+const digits = "0123456789"
+
+func hashText(s string) bool {
+	consistsOf := func(set string) bool { return strings.Trim(s, set) == "" }
+	return len(s) <= 128 && (len(s) >= 6 && (consistsOf(digits+"abcdef") || consistsOf(digits+"ABCDEF")) ||
+		len(s) >= 20 && consistsOf(digits+"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/_=-"))
+}
+
+// withoutAlgorithm returns a text without a prefix as sha256: or sha1-.
+func withoutAlgorithm(text string) string {
+	if number, ok := strings.CutPrefix(text, "sha"); ok {
+		if sum := strings.TrimLeft(number, digits); len(sum) < len(number) && sum != "" && (sum[0] == ':' || sum[0] == '-') {
+			return sum[1:]
+		}
+	}
+	return text
+}
 
 // stamp reports whether a value looks like a time, a number or a random text,
 // and like nothing that has an effect.

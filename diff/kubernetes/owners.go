@@ -100,7 +100,7 @@ func (m *manager) owns(p tree.Path) bool {
 		}
 		below, ok := fields.Get("f:" + s.Key)
 		if s.IsSelect {
-			below, ok = m.elements.managed(p[:i], fields, s)
+			below, ok = m.elements.managed(p[:i], fields, *s)
 		}
 		if !ok {
 			return false

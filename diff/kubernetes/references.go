@@ -87,7 +87,7 @@ func mayBreak(o *outcome) bool {
 		if len(d.path) > 0 && d.path[0].Key == "metadata" {
 			return o.id.Kind == "Pod" // selectors do not match the labels of other kinds
 		}
-		return len(d.path) < 3 || slices.ContainsFunc(d.path, func(s tree.Step) bool { return matching[s.Key] })
+		return len(d.path) < 3 || slices.ContainsFunc(d.path, func(s *tree.Step) bool { return matching[s.Key] })
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 func markRuns(found []difference, object raw.Value) {
 	for i := range found {
 		d := &found[i]
-		at := slices.IndexFunc(d.path, func(s tree.Step) bool { return s.Key == "env" })
+		at := slices.IndexFunc(d.path, func(s *tree.Step) bool { return s.Key == "env" })
 		if at < 0 || at+1 == len(d.path) || !d.path[at+1].IsSelect {
 			continue
 		}

@@ -50,11 +50,21 @@ func stored(whole raw.Value) raw.Value {
 
 // decode decodes base64, which may be wrapped over lines.
 func decode(text string) ([]byte, bool) {
-	if strings.ContainsFunc(text, func(r rune) bool { return !inBase64(r) }) {
-		return nil, false // most texts are none, so this is checked without a copy
+	// Most texts are no base64, so that is checked without a copy: its letters come in groups of four.
+	letters := 0
+	for _, r := range text {
+		switch {
+		case !inBase64(r):
+			return nil, false
+		case !blank(r):
+			letters++
+		}
+	}
+	if letters%4 != 0 {
+		return nil, false
 	}
 	clean := strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\r' || r == ' ' || r == '\t' {
+		if blank(r) {
 			return -1
 		}
 		return r
@@ -62,6 +72,8 @@ func decode(text string) ([]byte, bool) {
 	decoded, err := base64.StdEncoding.DecodeString(clean)
 	return decoded, err == nil
 }
+
+func blank(r rune) bool { return r == ' ' || r == '\t' || r == '\r' || r == '\n' }
 
 // inBase64 reports whether base64 that is wrapped over lines may have a character.
 func inBase64(r rune) bool {

@@ -42,7 +42,7 @@ func (s *selections) find(t *schema.Type, v raw.Value, p tree.Path) (raw.Value, 
 		case step.IsIndex || step.Into() != "":
 		case step.IsSelect:
 			t = t.Elem()
-			next, ok = s.selected(p[:i], t, v, step)
+			next, ok = s.selected(p[:i], t, v, *step)
 		default:
 			next, ok = v.Get(step.Key)
 			ok = ok && !next.IsNull()

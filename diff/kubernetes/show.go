@@ -295,7 +295,7 @@ func (s *shower) elements(d difference, v raw.Value) {
 	how := pairingOf(node{typ: d.typ, before: none, after: v, builtin: d.builtin})
 	lone := s.lone(&d)
 	for i := range v.Len() {
-		p := append(slices.Clone(d.path), tree.Step{Index: i, IsIndex: true, Lone: lone})
+		p := append(slices.Clone(d.path), &tree.Step{Index: i, IsIndex: true, Lone: lone})
 		if how.after != nil {
 			p = d.path.Select(how.after[i], how.by, lone)
 		}

@@ -24,9 +24,11 @@ type walker struct {
 	// meaning than the schema declares.
 	lists listOrders
 	names *names
-	// path leads to the current place of the walk.
-	path tree.Path
-	out  []difference
+	// path leads to the current place of the walk. Its steps are those of steps, at the same depths:
+	// they are used again for the next place until a difference has them.
+	path  tree.Path
+	steps []*tree.Step
+	out   []difference
 }
 
 // node is one place in both values.
@@ -52,9 +54,23 @@ func both(t *schema.Type, before, after raw.Value) node {
 
 // step continues the walk in a part.
 func (w *walker) step(s tree.Step, n node) {
-	w.path = append(w.path, s)
+	depth := len(w.path)
+	for len(w.steps) <= depth { // by more than one if the walk started below a path
+		w.steps = append(w.steps, nil)
+	}
+	if w.steps[depth] == nil {
+		w.steps[depth] = new(tree.Step)
+	}
+	*w.steps[depth] = s
+	w.path = append(w.path, w.steps[depth])
 	w.walk(n)
-	w.path = w.path[:len(w.path)-1]
+	w.path = w.path[:depth]
+}
+
+// keepPath returns the path to the current place, which later steps do not change.
+func (w *walker) keepPath() tree.Path {
+	clear(w.steps[:min(len(w.steps), len(w.path))])
+	return slices.Clone(w.path)
 }
 
 func (w *walker) walk(n node) {
@@ -74,7 +90,7 @@ func (w *walker) walk(n node) {
 // emit adds a difference with both sides of the node.
 func (w *walker) emit(n node) {
 	d := difference{
-		path: slices.Clone(w.path), typ: n.typ, was: n.was, before: n.before, after: n.after, hasBefore: n.hasBefore,
+		path: w.keepPath(), typ: n.typ, was: n.was, before: n.before, after: n.after, hasBefore: n.hasBefore,
 		hasAfter: n.hasAfter, place: n.place, atomic: n.atomic, builtin: n.builtin, sensitive: n.sensitive, holds: n.holds,
 	}
 	if !n.hasBefore {

@@ -28,12 +28,12 @@ func applied(t *schema.Type, before any, found []difference, depth int) any {
 			order = d.order
 			continue
 		}
-		k := fmt.Sprintf("%#v", d.path[depth])
+		k := fmt.Sprintf("%#v", *d.path[depth])
 		if d.path[depth].IsIndex && len(d.path) == depth+1 && d.order == nil && !d.hasAfter {
 			k = "gone " + k
 		}
 		if groups[k] == nil {
-			keys = append(keys, d.path[depth])
+			keys = append(keys, *d.path[depth])
 		}
 		groups[k] = append(groups[k], d)
 	}
@@ -71,7 +71,7 @@ func appliedList(t *schema.Type, before []any, groups map[string][]difference, o
 		case s.IsIndex:
 			insideAfter[s.Index] = group
 		default:
-			inside[placeOf(t.Elem(), before, s)] = group
+			inside[placeOf(t.Elem(), before, *s)] = group
 		}
 	}
 	if order == nil {

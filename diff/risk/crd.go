@@ -25,7 +25,7 @@ func fieldGone(t Difference, after func(tree.Step) (raw.Value, bool)) bool {
 	if !t.HasBefore || len(t.Path) < 4 {
 		return false
 	}
-	version, ok := after(t.Path[2])
+	version, ok := after(*t.Path[2])
 	if !ok {
 		return false
 	}

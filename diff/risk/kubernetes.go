@@ -22,15 +22,12 @@ const k8sDocs = "https://kubernetes.io/docs/"
 
 // kubernetesRules returns the rules for Kubernetes objects.
 func kubernetesRules() []Rule {
-	var out []Rule
-	for _, group := range [][]Rule{
+	out := slices.Concat(
 		immutableRules(), lossRules(), podRules(), scaleRules(), storageRules(), configRules(), crdRules(),
 		schemaRules(), quotaRules(), lifecycleRules(), reachRules(), annotationRules(), clusterServiceRules(),
 		networkPolicyRules(), identityRules(), rightsRules(), containerRules(), podInputRules(), podPlaceRules(),
 		isolationRules(), confinementRules(), admissionRules(), engineRules(),
-	} {
-		out = append(out, group...)
-	}
+	)
 	for i := range out {
 		out[i].Engine = diff.KindKubernetes
 	}

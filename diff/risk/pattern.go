@@ -47,7 +47,7 @@ func (p pattern) matches(t Difference) bool {
 		if p[0] == anySteps {
 			return p.somewhere(at, t)
 		}
-		if !stepFits(p[0], at[0]) {
+		if !stepFits(p[0], *at[0]) {
 			return false
 		}
 		p, at = p[1:], at[1:]
@@ -70,7 +70,7 @@ func (p pattern) somewhere(at tree.Path, t Difference) bool {
 // under reports whether a path is at the place or below it.
 func (p pattern) under(at tree.Path) bool {
 	for i, step := range p {
-		if i == len(at) || !stepFits(step, at[i]) {
+		if i == len(at) || !stepFits(step, *at[i]) {
 			return false
 		}
 	}

@@ -108,7 +108,7 @@ func (w *walker) walk(p tree.Path, t risk.Difference) {
 	for _, k := range keys {
 		before, hasBefore := get(t.Before, k)
 		after, hasAfter := get(t.After, k)
-		w.walk(append(p[:len(p):len(p)], k), risk.Difference{Before: before, After: after, HasBefore: hasBefore,
+		w.walk(append(p[:len(p):len(p)], &k), risk.Difference{Before: before, After: after, HasBefore: hasBefore,
 			HasAfter: hasAfter})
 	}
 }
@@ -129,7 +129,7 @@ func children(a, b raw.Value) ([]tree.Step, func(raw.Value, tree.Step) (raw.Valu
 				n, _ := raw.Text(name)
 				s = tree.Selected(n, []string{"name"}, tree.Both)
 			}
-			if id := (tree.Path{s}).Pointer(tree.Step.Plain); !seen[id] {
+			if id := (tree.Path{&s}).Pointer(tree.Step.Plain); !seen[id] {
 				seen[id] = true
 				steps = append(steps, s)
 			}

@@ -134,10 +134,11 @@ func schemaLoses(t Difference, word string) bool {
 // a status concern only the controller.
 func schemaRequires(t Difference, after func(tree.Step) (raw.Value, bool)) bool {
 	k, rest := keyword(t.Path)
-	if k != "required" || !t.HasAfter || slices.ContainsFunc(t.Path, func(s tree.Step) bool { return s.Key == "status" }) {
+	inStatus := func(s *tree.Step) bool { return s.Key == "status" }
+	if k != "required" || !t.HasAfter || slices.ContainsFunc(t.Path, inStatus) {
 		return false
 	}
-	version, _ := after(t.Path[2])
+	version, _ := after(*t.Path[2])
 	above := below(version, t.Path[3:len(t.Path)-len(rest)-1])
 	var before map[string]bool
 	if len(rest) == 0 {
@@ -158,7 +159,7 @@ func below(v raw.Value, p tree.Path) raw.Value {
 		case s.Into() != "":
 			return raw.Value{}
 		case s.IsIndex || s.IsSelect:
-			v, _ = element(v, s)
+			v, _ = element(v, *s)
 		default:
 			v, _ = v.Get(s.Key)
 		}

@@ -101,10 +101,10 @@ func quantity(v raw.Value) (*big.Rat, bool) {
 		return nil, false
 	}
 	n, ok := new(big.Rat).SetString(digits)
-	if !ok {
-		return nil, false
+	if ok && digits != t {
+		n.Mul(n, unit)
 	}
-	return n.Mul(n, unit), true
+	return n, ok
 }
 
 // hugeExponent reports whether a number has an exponent of more than two digits.
@@ -113,10 +113,11 @@ func hugeExponent(digits string) bool {
 	return i >= 0 && len(strings.TrimLeft(digits[i+1:], "+-")) > 2
 }
 
+// unitOf returns the factor of a unit; nil for none.
 func unitOf(unit string) (*big.Rat, bool) {
 	switch unit {
 	case "":
-		return big.NewRat(1, 1), true
+		return nil, true
 	case "n":
 		return big.NewRat(1, 1_000_000_000), true
 	case "u":

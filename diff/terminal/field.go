@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff"
@@ -85,13 +86,7 @@ func (p *Page) valuesOf(l line, c *diff.Change, f *diff.FieldChange) (before, af
 	return nil, after
 }
 
-func joined(rows ...[]Span) Row {
-	var out Row
-	for _, r := range rows {
-		out = append(out, r...)
-	}
-	return out
-}
+func joined(rows ...[]Span) Row { return slices.Concat(rows...) }
 
 // values returns the two sides of a field. A field that a single text describes has no before.
 func values(c *diff.Change, f *diff.FieldChange, whole bool) (before, after []Span) {

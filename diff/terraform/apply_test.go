@@ -84,7 +84,7 @@ func newPatch(t *rapid.T, before, after raw.Value) *patch {
 func (p *patch) lead(path tree.Path) {
 	for n := range path {
 		k := key(path[:n])
-		p.below[k] = append(p.below[k], path[n])
+		p.below[k] = append(p.below[k], *path[n])
 	}
 }
 

@@ -15,8 +15,6 @@ import (
 // Step is one step into a value. Exactly one of these holds: it is a key of an
 // object; it is an index (IsIndex); it selects the element of a list by its content
 // (IsSelect); or it enters the document inside a string (Into, for example "yaml").
-//
-// A comparison has a path for each difference, so the size of a step counts.
 type Step struct {
 	Key string
 	// Select is the name of a selected element, or KEY=VALUE[,KEY=VALUE…] if keys other
@@ -69,8 +67,9 @@ func (s Step) Plain() string {
 	return s.Key
 }
 
-// Path leads from the root of an object to a value inside it.
-type Path []Step
+// Path leads from the root of an object to a value inside it. Paths share steps: a step that a path
+// has never changes.
+type Path []*Step
 
 // Field returns the path of a key below p. The results of these methods never share memory with p.
 func (p Path) Field(key string) Path { return p.and(Step{Key: key}) }
@@ -108,8 +107,12 @@ func (p Path) InBefore() Path {
 		return p
 	}
 	out := slices.Clone(p)
-	for i := range out {
-		out[i].Index, out[i].Shift = out[i].Index+int(out[i].Shift), 0
+	for i, s := range out {
+		if s.Shift != 0 {
+			was := *s
+			was.Index, was.Shift = s.Index+int(s.Shift), 0
+			out[i] = &was
+		}
 	}
 	return out
 }
@@ -129,7 +132,7 @@ func (p Path) Into(format string) Path {
 	return p.and(Step{into: uint8(max(0, slices.Index(formats[:], format)))})
 }
 
-func (p Path) and(s Step) Path { return append(p[:len(p):len(p)], s) }
+func (p Path) and(s Step) Path { return append(p[:len(p):len(p)], &s) }
 
 // Place returns the index, with the index in before if that differs.
 func (s Step) Place() string {
@@ -168,9 +171,9 @@ func (p Path) AppendText(b *strings.Builder, fresh bool, shown func(Step) string
 			}
 			b.WriteString("(" + s.Into() + ") ")
 		case s.IsSelect:
-			b.WriteString("[" + selected(shown(s)) + "]")
+			b.WriteString("[" + selected(shown(*s)) + "]")
 		default:
-			key := shown(s)
+			key := shown(*s)
 			switch {
 			case !identifier(key):
 				b.WriteString("[" + strconv.Quote(key) + "]")
@@ -201,7 +204,7 @@ func (p Path) Pointer(shown func(Step) string) string {
 		case s.Into() != "":
 			b.WriteString("@" + s.Into())
 		case s.IsSelect:
-			switch what := shown(s); len(s.By()) {
+			switch what := shown(*s); len(s.By()) {
 			case 0:
 				b.WriteString("=" + escapePointer(what))
 			case 1:
@@ -212,7 +215,7 @@ func (p Path) Pointer(shown func(Step) string) string {
 		case i == 0:
 			b.WriteString(escapePointer(s.Key))
 		default:
-			b.WriteString(escapePointer(shown(s)))
+			b.WriteString(escapePointer(shown(*s)))
 		}
 	}
 	return b.String()
@@ -221,10 +224,13 @@ func (p Path) Pointer(shown func(Step) string) string {
 // size returns about how many bytes the text of a path has.
 func (p Path) size() int {
 	n := 0
-	for i := range p {
-		n += len(p[i].Key) + len(p[i].Select) + len("[]")
-		if p[i].IsSelect && len(p[i].By()) > 0 {
-			n += len(p[i].By()[0])
+	for _, s := range p {
+		n += len(".") + len(s.Key) + len(s.Select)
+		if !s.isKey() {
+			n += len("[]")
+		}
+		if s.IsSelect && s.byCount > 0 {
+			n += len(*s.by)
 		}
 	}
 	return n
@@ -250,10 +256,18 @@ func escapePointer(s string) string {
 
 // selected quotes a selection that could be confused with an index or contains the end of one.
 func selected(text string) string {
-	if _, err := strconv.Atoi(text); err == nil || strings.ContainsAny(text, "[]\" ") || text == "" {
+	if text == "" || strings.ContainsAny(text, "[]\" ") || index(text) {
 		return strconv.Quote(text)
 	}
 	return text
+}
+
+func index(text string) bool {
+	if text[0] > '9' { // as most names: an error takes memory
+		return false
+	}
+	_, err := strconv.Atoi(text)
+	return err == nil
 }
 
 func identifier(s string) bool {
@@ -269,7 +283,7 @@ func identifier(s string) bool {
 // Overlaps reports whether the paths are equal or one is a prefix of the other.
 func (p Path) Overlaps(other Path) bool {
 	for i := range min(len(p), len(other)) {
-		if !p[i].same(other[i]) {
+		if !p[i].same(*other[i]) {
 			return false
 		}
 	}

@@ -161,7 +161,7 @@ func (s *side) blockValue(i int32, depth int) (raw.Value, bool) {
 	case b.is(open):
 		return raw.Value{}, true
 	}
-	written := strings.TrimLeft(s.whole[b.colon+1:b.end], " ")
+	written := strings.TrimLeft(s.whole[b.colon()+1:s.end(i)], " ")
 	switch written[0] {
 	case '"', '\'':
 		return s.quotedValue(written)

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"hash/maphash"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
@@ -95,11 +94,13 @@ func (p *pairing) release() {
 	if p == nil {
 		return
 	}
-	for _, s := range p.sides {
+	for i, s := range p.sides {
 		if s != nil {
+			p.marks.scratch[i] = s.scratch[:0]
 			s.release()
 		}
 	}
+	p.marks.release()
 }
 
 // leaveOut finds the blocks of an object that are equal in both texts. It
@@ -110,13 +111,13 @@ func leaveOut(before, after *Object, from int, least int32) (*pairing, bool) {
 		before.ID.Kind == "Secret" || after.ID.Kind == "Secret" {
 		return nil, false
 	}
-	p := &pairing{marks: &marks{seed: maphash.MakeSeed(), numbers: map[like]int32{}}}
+	p := &pairing{marks: newMarks()}
 	for i, data := range [][]byte{a.data, b.data} {
 		s, ok := sideOf(data)
 		if !ok {
 			return p, false
 		}
-		s.marks, s.least, s.cuts = p.marks, least, map[int32]cut{}
+		s.marks, s.least, s.cuts, s.scratch = p.marks, least, p.marks.cuts[i], p.marks.scratch[i]
 		p.sides[i] = s
 	}
 	p.inside(p.sides[0].root(), p.sides[1].root(), inRoot)

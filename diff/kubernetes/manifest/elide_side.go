@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
@@ -31,10 +32,35 @@ type cut struct{ last, mark int32 }
 type marks struct {
 	seed    maphash.Seed
 	numbers map[like]int32
-	// names are the marks: the keys and the values that replace what is left out.
+	// names are the marks: the keys and the values that replace what is left out. They are the same for
+	// every pair, and there may be more than the numbers of this one.
 	names []string
 	// examples are the places where the text of each mark can be found.
 	examples []example
+	// cuts and scratch are those of both sides.
+	cuts    [2]map[int32]cut
+	scratch [2][]entry
+}
+
+// spareMarks holds the marks of texts that have been read.
+var spareMarks sync.Pool
+
+func newMarks() *marks {
+	if m, ok := spareMarks.Get().(*marks); ok {
+		return m
+	}
+	return &marks{seed: maphash.MakeSeed(), numbers: map[like]int32{}, cuts: [2]map[int32]cut{{}, {}}}
+}
+
+// release makes the memory of marks available for the next texts.
+func (m *marks) release() {
+	clear(m.numbers)
+	clear(m.examples)
+	m.examples = m.examples[:0]
+	for _, cuts := range m.cuts {
+		clear(cuts)
+	}
+	spareMarks.Put(m)
 }
 
 // example is a run of blocks of one side.
@@ -57,7 +83,9 @@ func (m *marks) of(l like, at example) int32 {
 		n = int32(len(m.examples))
 		m.numbers[l] = n
 		m.examples = append(m.examples, at)
-		m.names = append(m.names, leftOutMark+markName(int(n)))
+		if int(n) == len(m.names) {
+			m.names = append(m.names, leftOutMark+markName(int(n)))
+		}
 	}
 	return n
 }
@@ -134,7 +162,7 @@ func (s *side) name(i int32) (string, bool) {
 	if b.is(element) {
 		return "", false
 	}
-	key := s.whole[b.key:b.colon]
+	key := s.whole[b.key:b.colon()]
 	if quote := key[0]; quote == '"' || quote == '\'' {
 		inner := key[1 : len(key)-1]
 		return inner, !strings.ContainsAny(inner, "\\\"'")
@@ -176,11 +204,13 @@ func (s *side) stays(e entry, where level) bool {
 }
 
 // text returns a block without what is before it on its line.
-func (s *side) text(i int32) []byte { return s.data[s.blocks[i].key:s.blocks[i].end] }
+func (s *side) text(i int32) []byte { return s.data[s.blocks[i].key:s.end(i)] }
+
+func (s *side) end(i int32) int32 { return endOf(s.data, s.blocks, i) }
 
 // cut leaves out a run of adjacent blocks.
 func (s *side) cut(first, last int32) {
-	b, end := &s.blocks[first], s.blocks[last].end
+	b, end := &s.blocks[first], s.end(last)
 	if end-b.key < s.least {
 		return
 	}

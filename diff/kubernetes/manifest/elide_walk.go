@@ -212,8 +212,8 @@ func (s *side) elementName(i int32) string {
 	}
 	for j := c.first; j < c.end; j = s.blocks[j].next {
 		b := &s.blocks[j]
-		if !b.is(element|parent|long) && string(s.data[b.key:b.colon]) == "name" {
-			return string(bytes.TrimSpace(s.data[b.colon+1 : b.end]))
+		if !b.is(element|parent|long) && string(s.data[b.key:b.colon()]) == "name" {
+			return string(bytes.TrimSpace(s.data[b.colon()+1 : s.end(j)]))
 		}
 	}
 	return ""

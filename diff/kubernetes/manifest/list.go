@@ -34,11 +34,11 @@ func (r *reader) blockList(t text) bool {
 	items := -1
 	for i := int32(0); int(i) < len(blocks); i = blocks[i].next {
 		b := &blocks[i]
-		switch key := t.data[b.key:b.colon]; string(key) {
+		switch key := t.data[b.key:b.colon()]; string(key) {
 		case "kind":
-			list.kind, _ = simpleText(firstLine(t.data[b.colon+1 : b.end]))
+			list.kind, _ = simpleText(firstLine(t.data[b.colon()+1 : endOf(t.data, blocks, i)]))
 		case "apiVersion":
-			list.apiVersion, _ = simpleText(firstLine(t.data[b.colon+1 : b.end]))
+			list.apiVersion, _ = simpleText(firstLine(t.data[b.colon()+1 : endOf(t.data, blocks, i)]))
 		case "items":
 			if items >= 0 || !b.is(parent) {
 				return false
@@ -63,7 +63,7 @@ func (r *reader) elements(t text, blocks []block, items int32, inherited identit
 		b := &blocks[i]
 		line += bytes.Count(t.data[counted:b.start()], []byte{'\n'})
 		counted = int(b.start())
-		e := text{data: t.data[b.start():b.end], form: elementForm, source: t.source, line: line}
+		e := text{data: t.data[b.start():endOf(t.data, blocks, i)], form: elementForm, source: t.source, line: line}
 		v, notes, err := e.parseNoting()
 		if err != nil {
 			r.fail(err)

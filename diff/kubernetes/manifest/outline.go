@@ -7,19 +7,17 @@ import (
 )
 
 // block is one entry of a mapping or one element of a list in block style,
-// with its content. Offsets are in the outlined text.
+// with its content. A large text has many blocks, so their size counts.
 type block struct {
-	// key and colon are the bounds of the key of an entry, quotes included.
-	// For an element, both are the offset of the dash.
-	key, colon int32
-	// end is the start of the next block outside of this one: comments and
-	// blank lines after a block belong to it.
-	end int32
-	// next is the number of that next block.
+	// key is the offset of an entry's key, or of an element's dash, in the outlined text.
+	key int32
+	// next is the number of the next block outside of this one.
 	next int32
 	// column is that of the key or the dash.
 	column int32
-	flags  flags
+	// keySize is the length of the key, quotes included; 0 for an element.
+	keySize uint16
+	flags   flags
 }
 
 type flags uint8
@@ -46,6 +44,18 @@ func (b *block) start() int32 {
 	return b.key - b.column
 }
 
+// colon returns the offset of the colon after an entry's key, or of an element's dash.
+func (b *block) colon() int32 { return b.key + int32(b.keySize) }
+
+// endOf returns where block i of a text ends: where the next one outside of it starts. Comments and
+// blank lines after a block belong to it.
+func endOf(data []byte, blocks []block, i int32) int32 {
+	if next := blocks[i].next; int(next) < len(blocks) {
+		return blocks[next].start()
+	}
+	return int32(len(data))
+}
+
 // maxOutline is the length of the longest text that is outlined, in bytes.
 const maxOutline = 1 << 30
 
@@ -65,7 +75,7 @@ func outline(data []byte) ([]block, bool) {
 			return nil, false
 		}
 	}
-	o.close(0, len(data))
+	o.close(0)
 	return o.blocks, true
 }
 
@@ -81,7 +91,7 @@ func newBlocks(data []byte) []block {
 	if spare, ok := spareBlocks.Get().(*[]block); ok && cap(*spare) >= needed {
 		return (*spare)[:0]
 	}
-	return make([]block, 0, needed)
+	return make([]block, 0, needed+needed/4) // the next text may be somewhat longer
 }
 
 // odd reports directives, text next to the marker, and characters that YAML
@@ -132,7 +142,7 @@ func (o *outliner) line() bool {
 	}
 	first := start // where the next block starts: the line, or a position after a dash
 	for !o.restIsEmpty(p, end) {
-		b := block{key: int32(p), colon: int32(p), column: int32(p - start), flags: open}
+		b := block{key: int32(p), column: int32(p - start), flags: open}
 		if first == p && p > start {
 			b.flags |= inline
 		}
@@ -149,8 +159,11 @@ func (o *outliner) line() bool {
 			continue
 		}
 		colon := o.keyEnd(p, end)
-		b.colon = int32(colon)
-		if colon < 0 || !o.begin(b) {
+		if colon < 0 {
+			return false
+		}
+		b.keySize = uint16(colon - p) // at most maxKey
+		if !o.begin(b) {
 			return false
 		}
 		p = skipSpaces(o.data, colon+1, end)
@@ -175,11 +188,11 @@ func (o *outliner) isDash(p, end int) bool {
 
 // begin inserts a block: after a sibling, or as the first block inside one that has no value yet.
 func (o *outliner) begin(b block) bool {
-	o.close(b.column+1, int(b.start()))
+	o.close(b.column + 1)
 	top := o.top()
 	if top != nil && top.column == b.column && top.is(element) && !b.is(element) {
 		// The end of a list that is not indented below its key.
-		o.pop(int(b.start()))
+		o.pop()
 		if top = o.top(); top == nil || top.column != b.column {
 			return false
 		}
@@ -196,7 +209,7 @@ func (o *outliner) begin(b block) bool {
 		}
 		top.flags = top.flags&^open | parent
 	default:
-		o.pop(int(b.start()))
+		o.pop()
 	}
 	if len(o.stack) == maxDepth {
 		return false
@@ -214,15 +227,14 @@ func (o *outliner) top() *block {
 }
 
 // pop ends the innermost block.
-func (o *outliner) pop(end int) {
-	top := o.top()
-	top.end, top.next = int32(end), int32(len(o.blocks))
+func (o *outliner) pop() {
+	o.top().next = int32(len(o.blocks))
 	o.stack = o.stack[:len(o.stack)-1]
 }
 
 // close ends all blocks at or right of a column.
-func (o *outliner) close(column int32, end int) {
+func (o *outliner) close(column int32) {
 	for top := o.top(); top != nil && top.column >= column; top = o.top() {
-		o.pop(end)
+		o.pop()
 	}
 }

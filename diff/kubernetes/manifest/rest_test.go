@@ -48,14 +48,14 @@ func (s *side) writeCut(out *bytes.Buffer, first int32, c cut) {
 // key returns a key with its colon, or the dash of an element.
 func (s *side) key(i int32) []byte {
 	b := &s.blocks[i]
-	return s.data[b.key : b.colon+1]
+	return s.data[b.key : b.colon()+1]
 }
 
 func (s *side) writeBlock(out *bytes.Buffer, i, column int32) {
 	b := &s.blocks[i]
 	c, parent := s.in(i)
 	if !parent {
-		s.writeLeaf(out, s.data[b.key:b.end], b.column-column)
+		s.writeLeaf(out, s.data[b.key:s.end(i)], b.column-column)
 		return
 	}
 	out.Write(s.key(i))
