@@ -6,6 +6,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/progress"
+	"github.com/nuon-toolkit/nuon/pkg/deepstack"
 )
 
 // progressDelay is how long work may take before the command shows what it is doing.
@@ -30,6 +31,7 @@ func runInterruptible[T any](ctx context.Context, c *console.Console,
 	}
 	done := make(chan result, 1)
 	go func() { // may run until the program exits
+		deepstack.Reserve()
 		made, err := work()
 		done <- result{made, err}
 	}()

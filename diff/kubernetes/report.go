@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
+	"github.com/nuon-toolkit/nuon/pkg/deepstack"
 )
 
 // comparison is one comparison of all objects.
@@ -177,6 +178,7 @@ func each[W any](n int, start func() W, work func(w W, i int) error) error {
 	var wait sync.WaitGroup
 	for range min(n, runtime.GOMAXPROCS(0)) {
 		wait.Go(func() {
+			deepstack.Reserve()
 			w := start()
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				failed[i] = work(w, i)
