@@ -50,6 +50,13 @@ func TestUpgradesPrintFewBytes(t *testing.T) {
 	})
 }
 
+// BenchmarkUpgradeProcesses compares real upgrades as a process. The peer is git diff.
+func BenchmarkUpgradeProcesses(b *testing.B) {
+	for _, u := range sample.ReadUpgrades(b, coveredInstead) {
+		b.Run(u.To, func(b *testing.B) { processes(b, u.Before, u.After, 1) })
+	}
+}
+
 // BenchmarkUpgrades measures the bytes printed for real upgrades, without findings. The peer is
 // dyff.
 func BenchmarkUpgrades(b *testing.B) {
