@@ -183,11 +183,16 @@ func withoutAlgorithm(text string) string {
 // and like nothing that has an effect.
 func stamp(v raw.Value) bool {
 	text, kind := raw.Text(v)
-	return kind == "number" || kind == "string" && stampLike().MatchString(text)
+	first, _, _ := strings.Cut(text, " ")
+	return kind == "number" || kind == "string" && len(first) <= maxStampWord && stampLike().MatchString(text)
 }
 
+// maxStampWord is the length of the longest first word of a stamp. In the expression it would be forty
+// copies of a character.
+const maxStampWord = 40
+
 var stampLike = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9A-Za-z:.+-]{1,40}( [0-9:.+-]+)*( [A-Z]{1,5})?( m=\+[0-9.]+)?$`)
+	return regexp.MustCompile(`^[0-9A-Za-z:.+-]+( [0-9:.+-]+)*( [A-Z]{1,5})?( m=\+[0-9.]+)?$`)
 })
 
 // foldOf returns the rule that folds a difference, if any.

@@ -40,6 +40,8 @@ type marks struct {
 	// cuts and scratch are those of both sides.
 	cuts    [2]map[int32]cut
 	scratch [2][]entry
+	// seen are the names of one mapping.
+	seen map[string]struct{}
 }
 
 // spareMarks holds the marks of texts that have been read.
@@ -49,7 +51,8 @@ func newMarks() *marks {
 	if m, ok := spareMarks.Get().(*marks); ok {
 		return m
 	}
-	return &marks{seed: maphash.MakeSeed(), numbers: map[like]int32{}, cuts: [2]map[int32]cut{{}, {}}}
+	return &marks{seed: maphash.MakeSeed(), numbers: map[like]int32{}, cuts: [2]map[int32]cut{{}, {}},
+		seen: map[string]struct{}{}}
 }
 
 // release makes the memory of marks available for the next texts.
@@ -134,11 +137,11 @@ func (s *side) entries(c children) ([]entry, bool) {
 		s.scratch = append(s.scratch, entry{i, name})
 	}
 	out := s.scratch[start:len(s.scratch):len(s.scratch)]
-	return out, !twice(out)
+	return out, !s.marks.twice(out)
 }
 
 // twice reports whether two entries have the same name.
-func twice(entries []entry) bool {
+func (m *marks) twice(entries []entry) bool {
 	if len(entries) <= 16 {
 		for i, e := range entries {
 			for _, f := range entries[:i] {
@@ -149,11 +152,11 @@ func twice(entries []entry) bool {
 		}
 		return false
 	}
-	seen := make(map[string]struct{}, len(entries))
+	clear(m.seen)
 	for _, e := range entries {
-		seen[e.name] = struct{}{}
+		m.seen[e.name] = struct{}{}
 	}
-	return len(seen) < len(entries)
+	return len(m.seen) < len(entries)
 }
 
 // name returns the key of an entry. It returns false if only the library can interpret it.

@@ -90,9 +90,8 @@ type place struct{ namespace, name string }
 const maxMatches = 1 << 20
 
 func read(objects []Object) *set {
-	s := &set{objects: map[manifest.ID]Object{}, uses: map[manifest.ID][]use{}, provided: map[place]bool{},
-		byLabel: map[place][]int{},
-		budget:  maxMatches}
+	s := &set{objects: make(map[manifest.ID]Object, len(objects)), uses: map[manifest.ID][]use{},
+		provided: map[place]bool{}, byLabel: map[place][]int{}, budget: maxMatches}
 	for _, o := range objects {
 		s.objects[o.ID] = o
 		r := reader{object: o, set: s}

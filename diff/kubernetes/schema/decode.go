@@ -62,34 +62,40 @@ type decoded struct {
 	types      []Type
 	named      map[string]*Type
 	kinds      []table.Kind
+	// defaults are the parsed defaults, by their JSON.
+	defaults map[string]raw.Value
+	// others are the types that are another one with another default.
+	others []reference
 }
+
+// reference is the number of a type, and that of the type that it refers to.
+type reference struct{ from, to int }
 
 // decode links the types of a table. All types are elements of one slice, so
 // that 1,200 of them take few allocations.
 func decode(data []byte) (*decoded, error) {
-	t, err := table.Read(data)
+	d := &decoded{named: make(map[string]*Type, usualNames), defaults: map[string]raw.Value{}}
+	t, err := table.Read(data, d)
 	if err != nil {
 		return nil, err
 	}
-	d := &decoded{kubernetes: t.Kubernetes, types: make([]Type, len(t.Types)), named: map[string]*Type{}, kinds: t.Kinds}
-	defaults := map[string]raw.Value{}
-	for i := range t.Types {
-		if err := d.fill(i, &t.Types[i], defaults); err != nil {
-			return nil, err
-		}
+	for _, r := range d.others {
+		was := d.types[r.from].fallback
+		d.types[r.from] = d.types[r.to]
+		d.types[r.from].fallback = was
 	}
-	for i := range t.Types {
-		if from := &t.Types[i]; from.Shape == 'r' {
-			was := d.types[i].fallback
-			d.types[i] = d.types[from.Elem]
-			d.types[i].fallback = was
-		}
-	}
+	d.kubernetes, d.kinds = t.Kubernetes, t.Kinds
 	return d, nil
 }
 
-// fill sets the fields of type i, except those that it inherits from the type that it refers to.
-func (d *decoded) fill(i int, from *table.Type, defaults map[string]raw.Value) error {
+// usualNames is about how many types have a name.
+const usualNames = 800
+
+// Start allocates the types.
+func (d *decoded) Start(types int) { d.types = make([]Type, types) }
+
+// Type sets the fields of type i, except those that it inherits from the type that it refers to.
+func (d *decoded) Type(i int, from *table.Type) error {
 	to := &d.types[i]
 	to.shape, to.preserve = shapeNamed(from.Shape), from.Shape == 'p' || from.Shape == 'a' && from.Format == ""
 	to.emptyIsNone = from.Format == table.OmitEmpty
@@ -106,16 +112,19 @@ func (d *decoded) fill(i int, from *table.Type, defaults map[string]raw.Value) e
 	if from.Name != "" {
 		d.named[from.Name] = to
 	}
+	if from.Shape == 'r' {
+		d.others = append(d.others, reference{i, from.Elem})
+	}
 	if from.Default == "" {
 		return nil
 	}
-	v, ok := defaults[from.Default]
+	v, ok := d.defaults[from.Default]
 	if !ok {
 		var err error
 		if v, err = raw.Parse([]byte(from.Default)); err != nil {
 			return err
 		}
-		defaults[from.Default] = v
+		d.defaults[from.Default] = v
 	}
 	to.fallback = fallback{value: v, has: true}
 	return nil

@@ -12,11 +12,13 @@ import (
 type reader struct {
 	rest string
 	line int
+	// fields is the memory for the fields of one type.
+	fields []Field
 }
 
 var errShort = errors.New("too few words")
 
-func (r *reader) table() (*Table, error) {
+func (r *reader) table(v Visitor) (*Table, error) {
 	t := &Table{}
 	if r.next() != magic {
 		return nil, errors.New("this is no schema table")
@@ -30,23 +32,27 @@ func (r *reader) table() (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Types = make([]Type, types)
-	for i := range t.Types {
-		if t.Types[i], err = readType(r.next(), types); err != nil {
+	v.Start(types)
+	for i := range types {
+		one, err := r.readType(types)
+		if err != nil {
+			return nil, err
+		}
+		if err := v.Type(i, &one); err != nil {
 			return nil, err
 		}
 	}
-	return t, r.kinds(t)
+	return t, r.kinds(t, types)
 }
 
-func (r *reader) kinds(t *Table) error {
+func (r *reader) kinds(t *Table, types int) error {
 	kinds, err := r.count("kinds ")
 	if err != nil {
 		return err
 	}
 	t.Kinds = make([]Kind, kinds)
 	for i := range t.Kinds {
-		if t.Kinds[i], err = readKind(r.next(), len(t.Types)); err != nil {
+		if t.Kinds[i], err = readKind(r.next(), types); err != nil {
 			return err
 		}
 	}
@@ -80,8 +86,8 @@ func number(text string, limit int) (int, error) {
 	return n, nil
 }
 
-func readType(line string, types int) (Type, error) {
-	line, value, _ := strings.Cut(line, "\t")
+func (r *reader) readType(types int) (Type, error) {
+	line, value, _ := strings.Cut(r.next(), "\t")
 	head, rest, _ := strings.Cut(line, " ")
 	shape, name, _ := strings.Cut(head, ":")
 	if len(shape) != 1 {
@@ -91,7 +97,7 @@ func readType(line string, types int) (Type, error) {
 	var err error
 	switch t.Shape {
 	case 'o', 'p':
-		t.Fields, err = readFields(rest, types)
+		t.Fields, err = r.readFields(rest, types)
 	case 'm', 'r':
 		t.Elem, err = number(rest, types)
 	case 'l':
@@ -119,11 +125,11 @@ func (t *Type) readList(rest string, types int) error {
 	return err
 }
 
-func readFields(rest string, types int) ([]Field, error) {
+func (r *reader) readFields(rest string, types int) ([]Field, error) {
 	if rest == "" {
 		return nil, nil
 	}
-	fields := make([]Field, 0, strings.Count(rest, " ")+1)
+	fields := r.fields[:0]
 	for rest != "" {
 		var word string
 		word, rest, _ = strings.Cut(rest, " ")
@@ -137,6 +143,7 @@ func readFields(rest string, types int) ([]Field, error) {
 		}
 		fields = append(fields, Field{Name: name, Type: n})
 	}
+	r.fields = fields
 	return fields, nil
 }
 

@@ -50,7 +50,7 @@ const usualRatio = 5
 type Table struct {
 	// Kubernetes is the release from whose published documents the table is built: v1.36.3.
 	Kubernetes string
-	Types      []Type
+	Types      []Type // Read passes them to its Visitor instead
 	Kinds      []Kind
 }
 
@@ -145,8 +145,16 @@ func orDash(s string) string {
 	return s
 }
 
-// Read parses a table that Write wrote.
-func Read(data []byte) (*Table, error) {
+// Visitor gets the types of a table while it is read.
+type Visitor interface {
+	// Start is called once, with the number of types.
+	Start(types int)
+	// Type is called for each type in order. Fields is valid until the next call.
+	Type(number int, t *Type) error
+}
+
+// Read parses a table that Write wrote. It passes the types on and returns the rest.
+func Read(data []byte, v Visitor) (*Table, error) {
 	z := flate.NewReader(bytes.NewReader(data))
 	var text strings.Builder
 	text.Grow(usualRatio * len(data))
@@ -157,7 +165,7 @@ func Read(data []byte) (*Table, error) {
 		return nil, fmt.Errorf("the schema table is larger than %d bytes: generate it again", maxBytes)
 	}
 	r := reader{rest: text.String()}
-	t, err := r.table()
+	t, err := r.table(v)
 	if err != nil {
 		return nil, fmt.Errorf("schema table, line %d: %w: generate it again", r.line, err)
 	}
