@@ -89,7 +89,7 @@ func decode(data []byte) (*decoded, error) {
 }
 
 // usualNames is about how many types have a name.
-const usualNames = 800
+const usualNames = 700
 
 // Start allocates the types.
 func (d *decoded) Start(types int) { d.types = make([]Type, types) }
