@@ -16,7 +16,7 @@ func init() {
 		return
 	}
 	if _, err := os.Stdout.WriteString(Text()); err == nil {
-		os.Exit(0)
+		os.Exit(0) //nolint:forbidigo // main, and the libraries, are not needed any more
 	}
 	// main tries once more, and reports the error.
 }
