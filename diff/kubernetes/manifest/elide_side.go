@@ -40,8 +40,6 @@ type marks struct {
 	// cuts and scratch are those of both sides.
 	cuts    [2]map[int32]cut
 	scratch [2][]entry
-	// seen are the names of one mapping.
-	seen map[string]struct{}
 }
 
 // spareMarks holds the marks of texts that have been read.
@@ -51,12 +49,18 @@ func newMarks() *marks {
 	if m, ok := spareMarks.Get().(*marks); ok {
 		return m
 	}
-	return &marks{seed: maphash.MakeSeed(), numbers: map[like]int32{}, cuts: [2]map[int32]cut{{}, {}},
-		seen: map[string]struct{}{}}
+	return &marks{seed: maphash.MakeSeed(), numbers: map[like]int32{}, cuts: [2]map[int32]cut{{}, {}}}
 }
+
+// maxSpareCuts is how many cuts marks may have that are used again: clearing large maps for each small
+// text would take longer than making small ones.
+const maxSpareCuts = 1 << 13
 
 // release makes the memory of marks available for the next texts.
 func (m *marks) release() {
+	if len(m.cuts[0])+len(m.cuts[1]) > maxSpareCuts {
+		return
+	}
 	clear(m.numbers)
 	clear(m.examples)
 	m.examples = m.examples[:0]
@@ -137,11 +141,11 @@ func (s *side) entries(c children) ([]entry, bool) {
 		s.scratch = append(s.scratch, entry{i, name})
 	}
 	out := s.scratch[start:len(s.scratch):len(s.scratch)]
-	return out, !s.marks.twice(out)
+	return out, !twice(out)
 }
 
 // twice reports whether two entries have the same name.
-func (m *marks) twice(entries []entry) bool {
+func twice(entries []entry) bool {
 	if len(entries) <= 16 {
 		for i, e := range entries {
 			for _, f := range entries[:i] {
@@ -152,11 +156,11 @@ func (m *marks) twice(entries []entry) bool {
 		}
 		return false
 	}
-	clear(m.seen)
+	seen := make(map[string]struct{}, len(entries))
 	for _, e := range entries {
-		m.seen[e.name] = struct{}{}
+		seen[e.name] = struct{}{}
 	}
-	return len(m.seen) < len(entries)
+	return len(seen) < len(entries)
 }
 
 // name returns the key of an entry. It returns false if only the library can interpret it.
