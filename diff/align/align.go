@@ -32,7 +32,7 @@ const (
 func Sequences[T comparable](a, b []T) []Span {
 	w := newWorker(a, b)
 	w.block(0, len(a), 0, len(b), 0)
-	out := slices.Clone(w.out)
+	out := append([]Span(nil), w.out...) // nil if there is none, also where w was used before
 	spareWorkers.Put(w)
 	return out
 }

@@ -24,6 +24,7 @@ func TestSequences(t *testing.T) {
 		{"abc", "axc", []align.Span{{0, 1, 0, 1, true}, {1, 2, 1, 2, false}, {2, 3, 2, 3, true}}},
 		{"ab", "xab", []align.Span{{0, 0, 0, 1, false}, {0, 2, 1, 3, true}}},
 		{"ab", "ba", []align.Span{{0, 1, 0, 0, false}, {1, 2, 0, 1, true}, {2, 2, 1, 2, false}}},
+		{"", "", nil}, // again, with memory that the others have used
 	} {
 		got := align.Sequences([]rune(c.a), []rune(c.b))
 		if d := cmp.Diff(c.want, got); d != "" {
