@@ -63,7 +63,7 @@ func newWorker[T comparable](a, b []T) *worker {
 	}
 	numbers, ok := w.numbers.(map[T]int32)
 	if !ok {
-		numbers = make(map[T]int32, len(a))
+		numbers = make(map[T]int32, min(len(a), maxExact)) // clearing takes time for its room, not for its elements
 	}
 	w.a, w.b = number(w.a[:0], a, numbers), number(w.b[:0], b, numbers)
 	w.out, w.steps = w.out[:0], 0
