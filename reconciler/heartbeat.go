@@ -32,12 +32,12 @@ const (
 
 // claimDataDir locks the data directory against other processes and reads the replica's id from it,
 // so that a restarted replica has the same id.
-func (r *replica) claimDataDir() (*os.File, error) {
+func (r *replica) claimDataDir(ctx context.Context) (*os.File, error) {
 	dir := r.options.dataDir
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the data directory: %w", err)
 	}
-	lock, err := filelock.Try(filepath.Join(dir, "lock"))
+	lock, err := filelock.Claim(ctx, filepath.Join(dir, "lock"))
 	if errors.Is(err, filelock.ErrHeld) {
 		return nil, fmt.Errorf("another reconciler uses %s; stop it, or start this one with its own --data-dir", dir)
 	}

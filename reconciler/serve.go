@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"log/slog"
 	"net"
 	"net/http"
@@ -99,11 +100,11 @@ func serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer sendLast(ctx, stopTraces)
-	claim, err := r.claimDataDir()
+	claim, err := r.claimDataDir(ctx)
 	if err != nil {
 		return err
 	}
-	defer claim.Close() //nolint:errcheck // the end of the process frees it too
+	defer filelock.Unlock(claim) //nolint:errcheck // the end of the process frees it too
 	if r.key, err = seal.LoadOrCreateIdentity(o.keyFile); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -84,8 +85,8 @@ func openDataDir(dir string, getenv func(string) string) (dataDir, error) {
 
 // take locks the directory, so that only one nuon dev uses it. The kernel releases the
 // lock when the process ends.
-func (p dataDir) take() (release func() error, err error) {
-	file, err := filelock.Try(p.lock())
+func (p dataDir) take(ctx context.Context) (release func() error, err error) {
+	file, err := filelock.Claim(ctx, p.lock())
 	if errors.Is(err, filelock.ErrHeld) {
 		return nil, fmt.Errorf(
 			"another nuon dev uses %s; stop it, or set other --data-dir, --listen, --runner-listen and "+
@@ -95,7 +96,7 @@ func (p dataDir) take() (release func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	return file.Close, nil
+	return func() error { return filelock.Unlock(file) }, nil
 }
 
 // fileRemotes returns the directories below which file:// remotes are allowed, as absolute paths.

@@ -62,7 +62,7 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	release, err := s.place.take()
+	release, err := s.place.take(ctx)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
 // ErrHeld is wrapped when another open file holds the lock.
@@ -49,6 +51,24 @@ func Try(path string) (*os.File, error) {
 		return nil, lockError(path, ErrHeld)
 	}
 	return file, nil
+}
+
+// How often Claim tries to take the lock, and how long it waits in between.
+const (
+	claimTries = 50
+	claimPause = 100 * time.Millisecond
+)
+
+// Claim takes the lock on a file like Try, for as long as a program runs. It tries for five seconds:
+// Held takes the lock for a moment, and a process that a killed program has just forked holds it
+// until it executes its own program. It returns ErrHeld earlier if ctx ends.
+func Claim(ctx context.Context, path string) (*os.File, error) {
+	for tries := 1; ; tries++ {
+		file, err := Try(path)
+		if !errors.Is(err, ErrHeld) || tries == claimTries || !backoff.Pause(ctx, claimPause) {
+			return file, err
+		}
+	}
 }
 
 // Wait takes the lock on a file, which it creates if necessary, and waits for it until ctx ends. It

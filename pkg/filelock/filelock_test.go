@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -104,6 +105,47 @@ func TestDeathFreesTheLock(t *testing.T) {
 	}
 	_ = holder.Wait() // it was killed
 	mustBeHeld(t, path, false)
+}
+
+// TestClaim checks that Claim waits for a lock that is held for some seconds, not for longer, and not
+// after its context has ended.
+func TestClaim(t *testing.T) {
+	for name, test := range map[string]struct {
+		held, within time.Duration
+		taken        bool
+	}{
+		"free":             {taken: true},
+		"by a fork":        {held: 4 * time.Second, taken: true},
+		"by a program":     {held: time.Hour},
+		"the context ends": {held: 4 * time.Second, within: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "lock")
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				if test.within > 0 {
+					var cancel func()
+					ctx, cancel = context.WithTimeout(ctx, test.within)
+					defer cancel()
+				}
+				if test.held > 0 {
+					other := try(t, path)
+					freed := time.AfterFunc(test.held, func() { _ = Unlock(other) })
+					defer freed.Stop()
+				}
+				file, err := Claim(ctx, path)
+				if test.taken {
+					if err != nil {
+						t.Fatal(err)
+					}
+					mustBeHeld(t, path, true)
+					_ = Unlock(file)
+				} else if !errors.Is(err, ErrHeld) {
+					t.Errorf("got %v, want ErrHeld", err)
+				}
+			})
+		})
+	}
 }
 
 func TestWait(t *testing.T) {

@@ -74,7 +74,7 @@ type Cluster struct {
 // The error wraps ErrInUse if another process supervises the directory, and ErrNoBinaries if there
 // are no binaries. ctx bounds only the start; the cluster runs until Stop.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
-	cluster, err := prepare(options)
+	cluster, err := prepare(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("start PostgreSQL: %w", err)
 	}
@@ -85,7 +85,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 }
 
 // prepare creates the directories and takes the lock.
-func prepare(options Options) (*Cluster, error) {
+func prepare(ctx context.Context, options Options) (*Cluster, error) {
 	server, err := serverOwner()
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func prepare(options Options) (*Cluster, error) {
 	if err := makeOwned(dir, server); err != nil {
 		return nil, err
 	}
-	if err := cluster.takeLock(); err != nil {
+	if err := cluster.takeLock(ctx); err != nil {
 		return nil, err
 	}
 	return cluster, nil
@@ -115,8 +115,8 @@ func prepare(options Options) (*Cluster, error) {
 // takeLock makes this process the only supervisor. Without the lock, the next step could stop the
 // running server of another supervisor. The kernel releases the lock when the process ends for any
 // reason.
-func (c *Cluster) takeLock() error {
-	lock, err := filelock.Try(filepath.Join(c.dir, "lock"))
+func (c *Cluster) takeLock(ctx context.Context) error {
+	lock, err := filelock.Claim(ctx, filepath.Join(c.dir, "lock"))
 	if errors.Is(err, filelock.ErrHeld) {
 		return fmt.Errorf("%s: %w; stop that one or choose another directory", c.dir, ErrInUse)
 	}

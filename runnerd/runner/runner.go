@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
@@ -226,7 +225,7 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Close() }()
+	defer func() { _ = filelock.Unlock(lock) }()
 	if err := r.setUpJobUser(); err != nil {
 		return err
 	}
@@ -290,21 +289,15 @@ func cgroupName(dir string) string {
 }
 
 // claimDirectory creates the directory, and makes sure that no other runnerd uses it.
-// It tries several times, because ReadStatus holds the lock for a moment.
 func (r *runner) claimDirectory(ctx context.Context) (*os.File, error) {
 	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the runner's directory: %w", err)
 	}
-	for tries := 1; ; tries++ {
-		lock, err := filelock.Try(lockFile(r.Dir))
-		if !errors.Is(err, filelock.ErrHeld) {
-			return lock, err
-		}
-		if tries == 5 || !backoff.Pause(ctx, r.Timing.PollInterval) {
-			return nil, fmt.Errorf("another runnerd is running in %s; stop it, or use another directory with --dir",
-				r.Dir)
-		}
+	lock, err := filelock.Claim(ctx, lockFile(r.Dir))
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, fmt.Errorf("another runnerd is running in %s; stop it, or use another directory with --dir", r.Dir)
 	}
+	return lock, err
 }
 
 // work starts the loops and waits for them. Loops that accept work end with ctx;
