@@ -218,6 +218,8 @@ func TestStackToRunner(t *testing.T) {
 		t.Errorf("outputs %v, last report %+v", got, last)
 	}
 	named := w.start(stack)
+	w.Must(fleet.Until(w.Ctx, testtime.Limit, "the machine whose first registration got no response registers again",
+		func() (bool, error) { return w.registrations.Load() > 1, nil }))
 	w.untilRegistered("named")
 	if n := w.registrations.Load(); n != 2 {
 		t.Errorf("the machine whose first registration got no response has registered %d times, want twice", n)
