@@ -92,23 +92,3 @@ func TestPoliciesAreBounded(t *testing.T) {
 		t.Errorf("says:\n%s", got)
 	}
 }
-
-// TestYAMLIsBounded: Load parses manifests up to a bound and reports nothing beyond it.
-func TestYAMLIsBounded(t *testing.T) {
-	for mebibytes, tells := range map[int]bool{2: true, 17: false} {
-		dir := brokenBase(t)
-		manifest := func(name, text string) {
-			dir["components/"+name+".yaml"] = &fstest.MapFile{Data: []byte(text)}
-			dir["components/"+name+".toml"] = &fstest.MapFile{Data: []byte("type = 'kubernetes_manifest'\nname = '" +
-				name + "'\nnamespace = 'x'\nmanifest = './" + name + ".yaml'\n")}
-		}
-		for i := range mebibytes {
-			manifest(fmt.Sprintf("m%02d", i),
-				"apiVersion: v1\nkind: A\n"+strings.Repeat("#"+strings.Repeat("x", 1022)+"\n", 1023))
-		}
-		manifest("zz", "apiVersion: v1\n")
-		if _, found := Load(dir, Options{}); strings.Contains(found.String(), "components/zz.yaml:1:1: error") != tells {
-			t.Errorf("%d MiB: says:\n%s", mebibytes, found)
-		}
-	}
-}

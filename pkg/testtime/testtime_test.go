@@ -130,10 +130,10 @@ func TestGrowth(t *testing.T) {
 			}
 		}
 	}
-	if fails(t, func(t testing.TB) { CheckGrowth(t, 9, "work", work(4), work(16)) }) {
+	if fails(t, func(t testing.TB) { CheckGrowth(t, 9, "work", work(1), work(4)) }) {
 		t.Error("four times the work is too much")
 	}
-	if !fails(t, func(t testing.TB) { CheckGrowth(t, 9, "work", work(4), work(256)) }) {
+	if !fails(t, func(t testing.TB) { CheckGrowth(t, 9, "work", work(1), work(64)) }) {
 		t.Error("64 times the work is not too much")
 	}
 }

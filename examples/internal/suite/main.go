@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -82,9 +83,9 @@ func run(args []string) (code int, err error) {
 const withoutPlugins = "kustomize_disable_go_plugin_support"
 
 // parts returns the commands that test the packages with and without the race detector, divided by
-// split.
+// split, and those tests of the former that the race detector excludes.
 func parts(command, packages []string, all bool) ([]*exec.Cmd, error) {
-	raced, others, err := split(packages, all)
+	d, err := split(packages, all)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +95,9 @@ func parts(command, packages []string, all bool) ([]*exec.Cmd, error) {
 		options  []string
 		env      string
 	}{
-		{raced, []string{"-race", "-tags", withoutPlugins}, "CGO_ENABLED=1"},
-		{others, nil, "CGO_ENABLED=0"}, // as the programs are built, so that the build cache serves both
+		{d.raced, []string{"-race", "-tags", withoutPlugins}, "CGO_ENABLED=1"},
+		{d.others, nil, "CGO_ENABLED=0"}, // as the programs are built, so that the build cache serves both
+		{d.exempt, []string{"-run", "^(" + strings.Join(d.excluded, "|") + ")$"}, "CGO_ENABLED=0"},
 	} {
 		if len(part.packages) == 0 {
 			continue

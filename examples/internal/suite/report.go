@@ -25,30 +25,36 @@ type timed struct {
 
 // report prints the events of a run as `go test` prints them without -v, and collects skipped tests.
 type report struct {
-	mu  sync.Mutex // several runs are read at once
-	out io.Writer
-	// printed holds the output of tests that have not ended and, under the empty name, of packages.
-	printed map[string]map[string][]string
+	mu      sync.Mutex // several runs are read at once
+	out     io.Writer
+	printed []printed      // of each run
 	skipped map[string]int // maps a package, a test and its reason to a count
 	ran     int            // tests that were not skipped, without their subtests
 	failed  []string       // failed tests, and packages without a failed test
 	took    []timed
 }
 
+// printed holds, by package, the output of tests that have not ended and, under the empty name, of
+// the package. A package can be part of several runs at the same time.
+type printed map[string]map[string][]string
+
 func newReport(out io.Writer) *report {
-	return &report{out: out, printed: map[string]map[string][]string{}, skipped: map[string]int{}}
+	return &report{out: out, skipped: map[string]int{}}
 }
 
 // read processes the events of one run to their end. It prints any other line unchanged.
 func (r *report) read(from io.Reader) error {
-	lines := bufio.NewReader(from)
+	lines, open := bufio.NewReader(from), printed{}
+	r.mu.Lock()
+	r.printed = append(r.printed, open)
+	r.mu.Unlock()
 	for {
 		line, err := lines.ReadBytes('\n')
 		var e event
 		if len(line) > 0 {
 			r.mu.Lock()
 			if json.Unmarshal(line, &e) == nil && e.Action != "" {
-				r.take(e)
+				r.take(e, open)
 			} else {
 				_, _ = r.out.Write(line)
 			}
@@ -63,13 +69,13 @@ func (r *report) read(from io.Reader) error {
 	}
 }
 
-func (r *report) take(e event) {
+func (r *report) take(e event, open printed) {
 	switch e.Action {
 	case "output":
-		if r.printed[e.Package] == nil {
-			r.printed[e.Package] = map[string][]string{}
+		if open[e.Package] == nil {
+			open[e.Package] = map[string][]string{}
 		}
-		r.printed[e.Package][e.Test] = append(r.printed[e.Package][e.Test], e.Output)
+		open[e.Package][e.Test] = append(open[e.Package][e.Test], e.Output)
 	case "build-output":
 		r.print(e.Output)
 	case "pass", "fail", "skip":
@@ -77,16 +83,16 @@ func (r *report) take(e event) {
 			r.took = append(r.took, timed{named(e), e.Elapsed})
 		}
 		if e.Test == "" {
-			r.packageEnds(e)
+			r.packageEnds(e, open)
 		} else {
-			r.testEnds(e)
+			r.testEnds(e, open)
 		}
 	}
 }
 
-func (r *report) testEnds(e event) {
-	lines := r.printed[e.Package][e.Test]
-	delete(r.printed[e.Package], e.Test)
+func (r *report) testEnds(e event, open printed) {
+	lines := open[e.Package][e.Test]
+	delete(open[e.Package], e.Test)
 	top, _, below := strings.Cut(e.Test, "/")
 	if !below && e.Action != "skip" {
 		r.ran++
@@ -102,9 +108,9 @@ func (r *report) testEnds(e event) {
 
 // packageEnds prints the last line of a package that passed, and all output of one that failed,
 // also of tests that never ended.
-func (r *report) packageEnds(e event) {
-	of := r.printed[e.Package]
-	delete(r.printed, e.Package)
+func (r *report) packageEnds(e event, open printed) {
+	of := open[e.Package]
+	delete(open, e.Package)
 	lines := of[""]
 	if e.Action == "fail" {
 		if !slices.ContainsFunc(r.failed, func(name string) bool { return strings.HasPrefix(name, named(e)+" ") }) {
@@ -113,6 +119,9 @@ func (r *report) packageEnds(e event) {
 		delete(of, "")
 		for _, test := range sorted(of) {
 			r.print(spoken(of[test])...)
+		}
+		if len(of) > 0 {
+			r.print("tests that did not end: " + strings.Join(sorted(of), ", ") + "\n")
 		}
 		r.print(lines...)
 		return
@@ -126,9 +135,11 @@ func (r *report) packageEnds(e event) {
 
 // end prints the slowest packages and tests on request, then what did not run, then what failed.
 func (r *report) end(unreached []string, slowest int) {
-	for _, name := range sorted(r.printed) { // go test was killed
-		for _, test := range sorted(r.printed[name]) {
-			r.print(spoken(r.printed[name][test])...)
+	for _, open := range r.printed { // go test was killed
+		for _, name := range sorted(open) {
+			for _, test := range sorted(open[name]) {
+				r.print(spoken(open[name][test])...)
+			}
 		}
 	}
 	if slowest > 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/build/constraint"
 	"go/parser"
 	"go/token"
 	"io"
@@ -16,9 +17,17 @@ import (
 	"strings"
 )
 
-// split returns the packages that patterns name, in the order of the patterns, in two lists: those
-// to test with the race detector, and the others. With all, the first list has every package.
-// Without, it has the packages of the product
+// division says how packages are tested. The lists have the order of the patterns that name the
+// packages.
+type division struct {
+	raced, others []string // the packages to test with the race detector, and those to test without it
+	// exempt are packages of raced with tests that the race detector excludes, and excluded are these
+	// tests.
+	exempt, excluded []string
+}
+
+// split divides the packages that patterns name. With all, every package is tested with the race
+// detector. Without, these are the packages of the product
 //
 //   - whose own code shares memory between goroutines: it starts goroutines, or uses a lock, an
 //     atomic value or a channel, and
@@ -27,13 +36,16 @@ import (
 // A package that only calls such packages is tested without the race detector: the memory is
 // checked where it is shared. The same holds for the programs in examples, which are not part of
 // the product, and run it as processes that the race detector cannot observe.
-func split(patterns []string, all bool) (raced, others []string, err error) {
+//
+// A test in a file with the build constraint !race runs without it in any case. That is for tests
+// with so much data, in a single goroutine, that they take minutes with it.
+func split(patterns []string, all bool) (d division, err error) {
 	cmd := exec.Command("go", append([]string{"list", "-json=Dir,ImportPath,Module,GoFiles,TestGoFiles,XTestGoFiles"},
 		patterns...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, nil, fmt.Errorf("list the packages: %w", err)
+		return d, fmt.Errorf("list the packages: %w", err)
 	}
 	for packages := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct {
@@ -42,28 +54,67 @@ func split(patterns []string, all bool) (raced, others []string, err error) {
 			GoFiles, TestGoFiles, XTestGoFiles []string
 		}
 		if err := packages.Decode(&p); errors.Is(err, io.EOF) {
-			return raced, others, nil
+			return d, nil
 		} else if err != nil {
-			return nil, nil, fmt.Errorf("read the output of go list: %w", err)
+			return d, fmt.Errorf("read the output of go list: %w", err)
 		}
 		race := all
 		if !all && !strings.HasPrefix(p.ImportPath, p.Module.Path+"/examples/") {
 			own, err := concurrency(p.Dir, p.GoFiles)
 			if err != nil {
-				return nil, nil, err
+				return d, err
 			}
 			tests, err := concurrency(p.Dir, slices.Concat(p.TestGoFiles, p.XTestGoFiles))
 			if err != nil {
-				return nil, nil, err
+				return d, err
 			}
 			race = (own.starts || own.shares) && (own.starts || tests.starts)
 		}
-		if race {
-			raced = append(raced, p.ImportPath)
-		} else {
-			others = append(others, p.ImportPath)
+		if !race {
+			d.others = append(d.others, p.ImportPath)
+			continue
+		}
+		d.raced = append(d.raced, p.ImportPath)
+		excluded, err := excludedTests(p.Dir, slices.Concat(p.TestGoFiles, p.XTestGoFiles))
+		if err != nil {
+			return d, err
+		}
+		if len(excluded) > 0 {
+			d.exempt, d.excluded = append(d.exempt, p.ImportPath), append(d.excluded, excluded...)
 		}
 	}
+}
+
+// excludedTests returns the tests in those files of a directory that the race detector excludes.
+func excludedTests(dir string, files []string) (tests []string, err error) {
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil,
+			parser.SkipObjectResolution|parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(file.Comments, func(c *ast.CommentGroup) bool {
+			return c.Pos() < file.Package && slices.ContainsFunc(c.List, excludesRace)
+		}) {
+			continue
+		}
+		for _, d := range file.Decls {
+			f, is := d.(*ast.FuncDecl)
+			if is && f.Recv == nil && slices.ContainsFunc([]string{"Test", "Fuzz", "Example"}, func(prefix string) bool {
+				return strings.HasPrefix(f.Name.Name, prefix)
+			}) {
+				tests = append(tests, f.Name.Name)
+			}
+		}
+	}
+	return tests, nil
+}
+
+// excludesRace reports whether a comment is a build constraint that only the race detector violates.
+func excludesRace(c *ast.Comment) bool {
+	expr, err := constraint.Parse(c.Text)
+	race := func(tag string) bool { return tag == "race" }
+	return err == nil && expr.Eval(func(string) bool { return false }) && !expr.Eval(race)
 }
 
 // use describes how files use goroutines.

@@ -66,7 +66,7 @@ func TestReport(t *testing.T) {
 	for _, closing := range []string{`(?m)^ok  \texample.test/made/good\t`, `(?m)^FAIL\texample.test/made/bad\t`,
 		`(?m)^FAIL\texample.test/made/dies\t`,
 		`(?m)^FAIL\texample.test/made/torn \[build failed\]`, `(?m)^\?   \texample.test/made/none\t\[no test files\]`,
-		`one is not two`, `last words`, `undefined: undefined`} {
+		`one is not two`, `last words`, `(?m)^tests that did not end: TestA$`, `undefined: undefined`} {
 		if !regexp.MustCompile(closing).MatchString(body) {
 			t.Errorf("%s is not in\n%s", closing, body)
 		}
@@ -150,6 +150,10 @@ func TestSplit(t *testing.T) {
 		"plain/a_test.go":      "package plain\nimport \"testing\"\nfunc TestA(*testing.T) { F() }\n",
 		"plain/b_windows.go":   "package plain\nfunc G() { go F() }\n",
 		"examples/tool/a.go":   "package main\nfunc main() { go main() }\n",
+		"lock/large_test.go": "//go:build !race\n\npackage lock\nimport \"testing\"\nfunc TestB(*testing.T) {}\nfunc FuzzC(" +
+			"*testing.F) {}\nfunc help() {}\n",
+		"channel/linux_test.go": "//go:build linux\n\npackage channel\nimport \"testing\"\nfunc TestD(*testing.T) {}\n",
+		"plain/large_test.go":   "//go:build !race\n\npackage plain\nimport \"testing\"\nfunc TestE(*testing.T) {}\n",
 	} {
 		write(t, dir, name, text)
 	}
@@ -162,26 +166,33 @@ func TestSplit(t *testing.T) {
 		}
 		return paths
 	}
-	raced, others, err := split([]string{"./lock", "./plain", "./..."}, false)
+	d, err := split([]string{"./lock", "./plain", "./..."}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := of("lock", "atomic", "channel", "group", "listener", "statement"); !slices.Equal(raced, want) {
-		t.Errorf("with the race detector: %v, want %v", raced, want)
+	if want := of("lock", "atomic", "channel", "group", "listener", "statement"); !slices.Equal(d.raced, want) {
+		t.Errorf("with the race detector: %v, want %v", d.raced, want)
 	}
-	if want := of("plain", "beside", "examples/tool", "once", "sequential"); !slices.Equal(others, want) {
-		t.Errorf("without it: %v, want %v", others, want)
+	if want := of("plain", "beside", "examples/tool", "once", "sequential"); !slices.Equal(d.others, want) {
+		t.Errorf("without it: %v, want %v", d.others, want)
 	}
-	if raced, others, err := split([]string{"./..."}, true); err != nil || len(raced) != 11 || len(others) > 0 {
-		t.Errorf("all with the race detector: %v, without it: %v, %v", raced, others, err)
+	if !slices.Equal(d.exempt, of("lock")) || !slices.Equal(d.excluded, []string{"TestB", "FuzzC"}) {
+		t.Errorf("the race detector excludes %v of %v", d.excluded, d.exempt)
 	}
-	if _, _, err := split([]string{"./nowhere"}, false); err == nil {
+	d, err = split([]string{"./..."}, true)
+	if err != nil || len(d.raced) != 11 || len(d.others) > 0 {
+		t.Errorf("all with the race detector: %v, without it: %v, %v", d.raced, d.others, err)
+	}
+	if !slices.Equal(d.exempt, of("lock", "plain")) || !slices.Equal(d.excluded, []string{"TestB", "FuzzC", "TestE"}) {
+		t.Errorf("of all, the race detector excludes %v of %v", d.excluded, d.exempt)
+	}
+	if _, err := split([]string{"./nowhere"}, false); err == nil {
 		t.Error("a package that does not exist is no error")
 	}
 }
 
-// TestBothParts checks that the events of both runs are reported, that the worse exit code counts,
-// and that only one run has the race detector.
+// TestBothParts checks that the events of all runs are reported, that the worst exit code counts,
+// that only one run has the race detector, and that the tests that it excludes run once.
 func TestBothParts(t *testing.T) {
 	if !hasCompiler() {
 		t.Skip("no C compiler")
@@ -191,6 +202,8 @@ func TestBothParts(t *testing.T) {
 	write(t, dir, "one/a.go", "package one\nfunc F(c chan int, x *int) { *x++; c <- 1 }\n")
 	write(t, dir, "one/a_test.go", "package one\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Parallel(); x := 0; c "+
 		":= make(chan int); go F(c, &x); x++; <-c }\n")
+	write(t, dir, "one/large_test.go", "//go:build !race\n\npackage one\nimport \"testing\"\nfunc TestB(t *testing.T) { "+
+		"t.Error(\"large\") }\n")
 	write(t, dir, "two/a_test.go", "package two\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip(\"seen\") }\n")
 	t.Chdir(dir)
 	t.Setenv("GOFLAGS", "-mod=mod")
@@ -207,7 +220,7 @@ func TestBothParts(t *testing.T) {
 		t.Errorf("exit code %d, %v; want 1", code, err)
 	}
 	for _, part := range []string{"DATA RACE", "example.test/parts/two TestA: seen",
-		"Failed:\n  example.test/parts/one TestA\n"} {
+		"Failed:\n  example.test/parts/one TestA\n  example.test/parts/one TestB\n", "\n2 tests ran."} {
 		if !strings.Contains(shown.String(), part) {
 			t.Errorf("%q is not in\n%s", part, shown.String())
 		}
