@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/nuon-toolkit/nuon/pkg/devcontract"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/probe"
