@@ -109,7 +109,7 @@ test: build ## Run every test in shuffled order, with the race detector where me
 
 .PHONY: race
 race: RACE := all
-race: build ## Run every test like make test, but all with the race detector (TESTS and SLOWEST as there)
+race: build ## Run every test like make test, but all packages with the race detector (TESTS and SLOWEST as there)
 	$(suite)
 
 .PHONY: soak
