@@ -119,7 +119,7 @@ func hasCompiler() bool {
 }
 
 // runAll runs commands concurrently, and reports their events as they arrive. It returns the
-// highest exit code. An error means a failure without an exit code.
+// highest exit code. An error means a failure without an exit code, such as a signal.
 func runAll(commands []*exec.Cmd, r *report) (code int, err error) {
 	// An interrupt at the terminal reaches go test as well; wait for its end. After a SIGQUIT, the
 	// tests print the stacks of their goroutines.
@@ -154,7 +154,12 @@ func runAll(commands []*exec.Cmd, r *report) (code int, err error) {
 	for i, cmd := range started {
 		ended := cmd.Wait()
 		if exited := (*exec.ExitError)(nil); errors.As(ended, &exited) {
-			code, ended = max(code, exited.ExitCode(), 1), nil
+			code = max(code, exited.ExitCode(), 1)
+			if exited.Exited() {
+				ended = nil
+			} else { // it was killed, and has not reported all its packages
+				ended = fmt.Errorf("%s test: %w", cmd.Args[0], ended)
+			}
 		}
 		err = errors.Join(err, failure[i], ended)
 	}

@@ -85,6 +85,12 @@ func TestExitCode(t *testing.T) {
 			t.Errorf("%s: %d, %v", script, code, err)
 		}
 	}
+	killed := filepath.Join(t.TempDir(), "go")
+	testprogram.Write(t, killed, "#!/bin/sh\nkill -TERM $$\n")
+	if code, err := run([]string{"./...", "--", killed, "test"}); code != 1 || err == nil ||
+		!strings.Contains(err.Error(), killed+" test: signal: terminated") {
+		t.Errorf("a command that is killed: %d, %v", code, err)
+	}
 	if code, err := run([]string{"--"}); code != 2 || err == nil {
 		t.Errorf("without a command: %d, %v", code, err)
 	}
