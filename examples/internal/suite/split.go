@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/build/constraint"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"io"
@@ -87,16 +87,17 @@ func split(patterns []string, all bool) (d division, err error) {
 
 // excludedTests returns the tests in those files of a directory that the race detector excludes.
 func excludedTests(dir string, files []string) (tests []string, err error) {
+	raced := build.Default
+	raced.BuildTags = []string{"race"}
 	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil,
-			parser.SkipObjectResolution|parser.ParseComments)
+		if matches, err := raced.MatchFile(dir, name); err != nil {
+			return nil, err
+		} else if matches {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
-		}
-		if !slices.ContainsFunc(file.Comments, func(c *ast.CommentGroup) bool {
-			return c.Pos() < file.Package && slices.ContainsFunc(c.List, excludesRace)
-		}) {
-			continue
 		}
 		for _, d := range file.Decls {
 			f, is := d.(*ast.FuncDecl)
@@ -108,13 +109,6 @@ func excludedTests(dir string, files []string) (tests []string, err error) {
 		}
 	}
 	return tests, nil
-}
-
-// excludesRace reports whether a comment is a build constraint that only the race detector violates.
-func excludesRace(c *ast.Comment) bool {
-	expr, err := constraint.Parse(c.Text)
-	race := func(tag string) bool { return tag == "race" }
-	return err == nil && expr.Eval(func(string) bool { return false }) && !expr.Eval(race)
 }
 
 // use describes how files use goroutines.
