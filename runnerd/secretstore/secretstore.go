@@ -11,9 +11,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
@@ -52,8 +52,8 @@ var (
 const MaxValueBytes = 25000
 
 var (
-	installID  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	secretName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.]{0,126}[a-z0-9_])?$`)
+	installID  = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
+	secretName = lazyregexp.New(`^[a-z0-9_]([a-z0-9_.]{0,126}[a-z0-9_])?$`)
 )
 
 // Check returns an error for a name that could lead to a secret of another install.

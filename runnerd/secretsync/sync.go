@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/runnerd/audit"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
@@ -34,9 +34,9 @@ var (
 	secretsResource    = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	namespacesResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
-	validNamespace = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
-	validName      = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-	validKey       = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,253}$`)
+	validNamespace = lazyregexp.New(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	validName      = lazyregexp.New(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	validKey       = lazyregexp.New(`^[-._a-zA-Z0-9]{1,253}$`)
 )
 
 // checkCopy returns an error for a destination that Kubernetes does not accept, and for namespaces of the cluster

@@ -17,10 +17,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
@@ -237,7 +237,7 @@ func (v *Values) RenderAuthentic(name, text string) (string, error) {
 }
 
 // isOneReference matches a template that is nothing but one value.
-var isOneReference = regexp.MustCompile(`^\{\{-?\s*\.nuon(\.[A-Za-z0-9_]+)+\s*-?\}\}$`)
+var isOneReference = lazyregexp.New(`^\{\{-?\s*\.nuon(\.[A-Za-z0-9_]+)+\s*-?\}\}$`)
 
 // RenderPublic renders a template whose result others can see: a namespace, the words of a command. It returns an error
 // for one that reads a secret of the customer.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/runnerd/cloud/session"
 )
 
@@ -141,8 +141,8 @@ func (i *issuer) Environ(endpoint, token string, _ session.Credentials) map[stri
 }
 
 var (
-	notInSession = regexp.MustCompile(`[^\w+=,.@-]`)
-	notInTag     = regexp.MustCompile(`[^\p{L}\p{Z}\p{N}_.:/=+\-@]`)
+	notInSession = lazyregexp.New(`[^\w+=,.@-]`)
+	notInTag     = lazyregexp.New(`[^\p{L}\p{Z}\p{N}_.:/=+\-@]`)
 )
 
 // sessionName returns a name that AWS accepts for a session.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/runnerd/cloud/session"
 )
 
@@ -25,9 +25,9 @@ const appServiceVersion = "2019-08-01"
 var pauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
 var (
-	identityForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{2,127}$`)
-	groupForm    = regexp.MustCompile(`^[\w().-]{1,90}$`)
-	audienceForm = regexp.MustCompile(`^[\x21-\x7e]{1,512}$`)
+	identityForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{2,127}$`)
+	groupForm    = lazyregexp.New(`^[\w().-]{1,90}$`)
+	audienceForm = lazyregexp.New(`^[\x21-\x7e]{1,512}$`)
 )
 
 // issuer gets tokens of a user-assigned identity that the runner's machine has.

@@ -11,10 +11,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/runnerd/cloud/session"
 )
 
@@ -22,7 +22,7 @@ import (
 const maxAnswer = 1 << 20
 
 // accountForm matches the email of a service account; its parts are the name and the project.
-var accountForm = regexp.MustCompile(`^([a-z][a-z0-9-]{4,28}[a-z0-9])@([a-z][a-z0-9.:-]{4,60})\.iam\.gserviceaccount\.com$`)
+var accountForm = lazyregexp.New(`^([a-z][a-z0-9-]{4,28}[a-z0-9])@([a-z][a-z0-9.:-]{4,60})\.iam\.gserviceaccount\.com$`)
 
 // issuer makes access tokens of a service account, as the account of the runner's machine.
 type issuer struct {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/secretstore"
 )
@@ -52,7 +52,7 @@ func Open(ctx context.Context, region string) (*Store, error) {
 }
 
 // secretARN matches the address of a secret, and captures its region.
-var secretARN = regexp.MustCompile(`^arn:aws[a-z-]*:secretsmanager:([a-z0-9-]+):\d{12}:secret:` +
+var secretARN = lazyregexp.New(`^arn:aws[a-z-]*:secretsmanager:([a-z0-9-]+):\d{12}:secret:` +
 	`[A-Za-z0-9/_+=.@!-]{1,520}$`)
 
 // id returns the id of a secret in requests, and its region.

@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/azureidentity"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/secretstore"
 	"github.com/nuon-toolkit/nuon/runnerd/secretstore/rest"
@@ -42,7 +42,7 @@ type Options struct {
 }
 
 // vaultAddress matches the address of a vault in any Azure cloud.
-var vaultAddress = regexp.MustCompile(`^https://[A-Za-z0-9-]{3,24}\.vault\.` +
+var vaultAddress = lazyregexp.New(`^https://[A-Za-z0-9-]{3,24}\.vault\.` +
 	`(azure\.net|azure\.cn|usgovcloudapi\.net)$`)
 
 // newToken returns the tokens of the runner's identity for vaults like the given one.
@@ -68,7 +68,7 @@ func Open(o Options) (*Store, error) {
 	return &Store{api: rest.Client{Token: o.Token, FirstPause: o.FirstPause}, vault: o.Vault}, nil
 }
 
-var allowedName = regexp.MustCompile(`^[0-9A-Za-z-]{1,127}$`)
+var allowedName = lazyregexp.New(`^[0-9A-Za-z-]{1,127}$`)
 
 // names replaces the characters that names in a vault cannot have, each by another text.
 var names = strings.NewReplacer("_", "-", ".", "--")

@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 	"time"
 
 	"golang.org/x/oauth2/google"
 
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/secretstore"
 	"github.com/nuon-toolkit/nuon/runnerd/secretstore/rest"
@@ -44,7 +44,7 @@ type Options struct {
 	FirstPause time.Duration
 }
 
-var project = regexp.MustCompile(`^[a-z0-9.:-]{4,64}$`)
+var project = lazyregexp.New(`^[a-z0-9.:-]{4,64}$`)
 
 // Open returns the store of a project.
 func Open(o Options) (*Store, error) {
@@ -77,7 +77,7 @@ func token(ctx context.Context, _ bool) (string, error) {
 	return made.AccessToken, nil
 }
 
-var resource = regexp.MustCompile(`^projects/[a-z0-9.:-]{4,64}/secrets/[A-Za-z0-9_-]{1,255}$`)
+var resource = lazyregexp.New(`^projects/[a-z0-9.:-]{4,64}/secrets/[A-Za-z0-9_-]{1,255}$`)
 
 // resource returns the name of a secret in the API.
 func (s *Store) resource(name secretstore.Name) (string, error) {

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/secretstore"
 )
@@ -50,7 +50,7 @@ type Store struct {
 	namespace string
 }
 
-var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+var namespaceName = lazyregexp.New(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // Open returns the store in a namespace of a cluster.
 func Open(config *rest.Config, namespace string) (*Store, error) {
@@ -71,7 +71,7 @@ func Open(config *rest.Config, namespace string) (*Store, error) {
 	return &Store{objects: objects, metadata: metadata, namespace: namespace}, nil
 }
 
-var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+var notInName = lazyregexp.New(`[^a-z0-9]+`)
 
 // objectName returns the name of the Secret: readable, and different for each install and secret.
 func objectName(name secretstore.Name) string {
