@@ -30,7 +30,11 @@ import (
 const space = 8 << 30
 
 func main() {
-	code, err := run(os.Args[1:])
+	args, do := os.Args[1:], run
+	if len(args) > 0 && args[0] == "tool" {
+		args, do = args[1:], tool
+	}
+	code, err := do(args)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "suite:", err)
 	}
@@ -54,6 +58,13 @@ func run(args []string) (code int, err error) {
 		return 2, fmt.Errorf("-race %s: must be none, concurrent or all", *race)
 	}
 	packages, command := args[:end], slices.Insert(slices.Clone(args[end+1:]), 2, "-json")
+	if l, ok := keptLinks(); ok {
+		suite, err := os.Executable()
+		if err != nil {
+			return 1, err
+		}
+		command = slices.Insert(command, 2, "-toolexec", toolexec(suite, l))
+	}
 	left := []string{}
 	for _, module := range []string{"examples/internal/cluster", "examples/internal/provider",
 		"examples/internal/cloud/provider", "diff/bench"} {
