@@ -19,7 +19,7 @@ GOTEST := $(GO) test -trimpath -ldflags=-w -vet=off
 # them wait for processes and servers. For the same reason more tests of one package run at once. The timeout only ends a hang. The
 # packages that take longest start first, so that none of them is alone at the end.
 CORES ?= $(or $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null),2)
-LONGEST := $(addprefix ./examples/internal/,story replicas backup soak) $(addprefix ./runnerd/,kind/helm kind/terraform kind/kubernetes helmsdk) \
+LONGEST := $(addprefix ./examples/internal/,story apps replicas backup soak) $(addprefix ./runnerd/,kind/helm kind/terraform kind/kubernetes helmsdk) \
 	./reconciler/rollout
 # The heap of tests and of the linker may grow to five times what they use, not twice: that saves a sixth of their processor time.
 COLLECTOR := GOGC=400
@@ -99,26 +99,26 @@ define suite
 @terraform="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM))"; \
 export PATH="$$terraform:$$PATH" NUON_BIN="$(CURDIR)/bin"; \
 $(RUN) ./examples/internal/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- \
-	env $(COLLECTOR) $(RUN) ./examples/internal/suite -race $(RACE) $(if $(SLOWEST),-slowest $(SLOWEST)) $(or $(TESTS),$(LONGEST) ./...) -- $(GOTEST) $(BESIDE) -shuffle=on
+	env $(COLLECTOR) $(RUN) ./examples/internal/suite -race $(RACE) $(if $(SLOWEST),-slowest $(SLOWEST)) $(or $(TESTS),$(LONGEST) ./...) -- $(GOTEST) $(BESIDE) $(if $(LONG),,-short) -shuffle=on
 endef
 
 .PHONY: test
 test: RACE := concurrent
-test: build ## Run every test in shuffled order, with the race detector where memory is shared, and list what was not run (TESTS=./cli/... runs some, SLOWEST=30 lists what took longest)
+test: build ## Run the tests in shuffled order, with the race detector where memory is shared, and list what was not run (TESTS=./cli/... runs some, SLOWEST=30 lists what took longest, LONG=1 also runs those that take minutes)
 	$(suite)
 
 .PHONY: race
 race: RACE := all
-race: build ## Run every test like make test, but all packages with the race detector (TESTS and SLOWEST as there)
+race: build ## Run the tests like make test, but all packages with the race detector (TESTS, SLOWEST and LONG as there)
 	$(suite)
 
 .PHONY: soak
-soak: build ## Break everything during real deploys and count what is lost, attack it, then make race (SOAK='-for 1h -seed 7 -v' ATTACKS='-attempts 5000')
+soak: build ## Break everything during real deploys and count what is lost, attack it, then make race with the long tests (SOAK='-for 1h -seed 7 -v' ATTACKS='-attempts 5000')
 	PATH="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM)):$$PATH" $(RUN) ./examples/internal/soak -bin $(CURDIR)/bin $(SOAK)
 	PATH="$$($(RUN) ./runnerd/tfbinary/find $(TERRAFORM)):$$PATH" $(RUN) ./examples/internal/attack/campaign -bin $(CURDIR)/bin $(ATTACKS)
 	$(GO) test ./diff/oracle -run TestPairs -count=1 -pairs 100000 -timeout 30m
 	$(GO) test ./diff/attacks -run TestHiding -count=1 -attempts 2000 -timeout 30m
-	$(MAKE) race
+	$(MAKE) race LONG=1
 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run

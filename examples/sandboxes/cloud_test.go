@@ -182,6 +182,9 @@ func (r *rig) objects() (all []string) {
 // TestOutputs applies each sandbox in the place of each public one, without DNS and with it, checks that its outputs
 // are those of the contract in both cases, and destroys it.
 func TestOutputs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes; make test LONG=1 runs it")
+	}
 	r := newRig(t)
 	sandboxes, _ := contract(t)
 	for _, name := range slices.Sorted(maps.Keys(sandboxes)) {

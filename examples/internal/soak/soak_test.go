@@ -17,6 +17,9 @@ import (
 // TestSoak injects faults for some seconds with fixed seeds, and then checks that the count would
 // detect losses.
 func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes; make soak and make test LONG=1 run it")
+	}
 	bin, err := fleet.Programs(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
