@@ -60,26 +60,25 @@ func dirOf(t *testing.T, uid int) string {
 
 // everybodys returns a copy of the test's program that every user may execute.
 var everybodys = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "runner-program-*")
+	dir, err := sharedDir()
 	if err != nil {
 		return "", err
 	}
-	leftovers = append(leftovers, dir)
 	content, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, "runnerd")
-	if err := os.WriteFile(path, content, 0o755); err != nil {
-		return "", err
-	}
-	return path, os.Chmod(dir, 0o755)
+	return path, os.WriteFile(path, content, 0o755)
 })
 
 // startProgramAs starts runnerd as a separate program of a user.
 func startProgramAs(t *testing.T, s *server, dir string, uid int, args ...string) *exec.Cmd {
 	t.Helper()
 	program, err := everybodys()
+	if err == nil {
+		_, err = jobProgram() // which the runnerd gets in its environment
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

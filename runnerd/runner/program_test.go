@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -65,14 +66,54 @@ func TestMain(m *testing.M) {
 		}
 	}
 	code := m.Run()
-	for _, dir := range leftovers {
+	for _, dir := range shared.dirs {
 		_ = os.RemoveAll(dir)
 	}
 	os.Exit(code)
 }
 
-// leftovers are the directories that all tests share.
-var leftovers []string
+// shared are the directories that all tests share.
+var shared struct {
+	sync.Mutex
+	dirs []string
+}
+
+// sharedDir creates a directory that all tests share, and that every user may enter.
+func sharedDir() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "runner-program-*"); err != nil {
+		return "", err
+	}
+	shared.Lock()
+	shared.dirs = append(shared.dirs, dir)
+	shared.Unlock()
+	return dir, os.Chmod(dir, 0o755)
+}
+
+// varJobProgram passes the result of jobProgram to a runnerd that a test starts.
+const varJobProgram = "RUNNER_TEST_JOB_PROGRAM"
+
+// jobProgram returns the program that runs jobs: this one, but without the race detector, with which
+// each of some hundred jobs takes three times as long to start. A job shares no memory with its
+// runner; what it shares among its own goroutines is tested in the package job.
+var jobProgram = sync.OnceValues(func() (string, error) {
+	if passed := os.Getenv(varJobProgram); passed != "" {
+		return passed, nil
+	}
+	if !raced {
+		return os.Executable()
+	}
+	dir, err := sharedDir()
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "job")
+	build := exec.Command("go", "test", "-c", "-trimpath", "-ldflags=-w", "-vet=off", "-o", program, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the program of jobs: %w\n%s", err, out)
+	}
+	return program, os.Setenv(varJobProgram, program)
+})
 
 // fetch requests a URL, by which a test sees that a program has started.
 func fetch(ctx context.Context, url string) error {
@@ -135,13 +176,13 @@ func hasty(o *runner.Options) { o.Timing.JobGrace = time.Second }
 func withoutSpare(o *runner.Options) { o.SpareProcess = false }
 
 func testOptions(url, dir string) runner.Options {
-	self, err := os.Executable()
+	program, err := jobProgram()
 	if err != nil {
 		panic(err)
 	}
 	options := runner.Options{
 		URL: url, Dir: dir, Token: seal.NewSecret([]byte("register-once")), Version: "test",
-		Job: []string{self, "job"}, SpareProcess: true, PassEnv: []string{varTick}, Timing: testTiming(),
+		Job: []string{program, "job"}, SpareProcess: true, PassEnv: []string{varTick}, Timing: testTiming(),
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
 	if runsPods(dir) {
