@@ -320,19 +320,3 @@ func oddObject(t *testing.T, kind, text string) string {
 	}
 	return strings.Join(all, ", ")
 }
-
-// A template that includes itself endlessly is an error, and does not end the process.
-func TestEndlessTemplates(t *testing.T) {
-	t.Parallel()
-	for name, text := range map[string]string{
-		"include":  `{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`,
-		"template": `{{ define "x" }}{{ template "x" . }}{{ end }}{{ template "x" . }}`,
-	} {
-		ctx := testtime.Context(t)
-		_, err := RenderOffline(ctx, app(tree{"a": text}).load(t),
-			RenderRequest{Release: "shop", Namespace: "ns", Revision: 1}, "", nil)
-		if err == nil || ctx.Err() != nil {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-}

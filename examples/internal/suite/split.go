@@ -38,7 +38,8 @@ type division struct {
 // the product, and run it as processes that the race detector cannot observe.
 //
 // A test in a file with the build constraint !race runs without it in any case. That is for tests
-// with so much data that they take minutes with it, of code that other tests run with it.
+// with so much data or so many cases that they take a minute with it, of code that other tests run
+// with it.
 func split(patterns []string, all bool) (d division, err error) {
 	cmd := exec.Command("go", append([]string{"list", "-json=Dir,ImportPath,Module,GoFiles,TestGoFiles,XTestGoFiles"},
 		patterns...)...)

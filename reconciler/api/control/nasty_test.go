@@ -1,3 +1,5 @@
+//go:build !race
+
 package control_test
 
 import (
@@ -57,17 +59,6 @@ func TestNastyNamesInPaths(t *testing.T) {
 		w.text("select count(*)::text from apps"); after != before {
 		t.Errorf("there were %s installs and apps, and are %s", before, after)
 	}
-}
-
-// own returns a value that names an object of the tenant in a path.
-func own(o *tenant, p parameter) string {
-	if values := keys(o)[p.Name]; len(values) > 0 {
-		return values[0]
-	}
-	if len(p.Enum) > 0 {
-		return p.Enum[0]
-	}
-	return o.ids["app"]
 }
 
 // odd lists text fields that bodies does not have, by operation; %s is replaced by the text.

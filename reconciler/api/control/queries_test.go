@@ -89,3 +89,14 @@ func (w *world) metered() *storetest.StatementCounter {
 	w.serve(ratelimit.Options{Rate: 10_000})
 	return meter
 }
+
+// own returns a value that names an object of the tenant in a path.
+func own(o *tenant, p parameter) string {
+	if values := keys(o)[p.Name]; len(values) > 0 {
+		return values[0]
+	}
+	if len(p.Enum) > 0 {
+		return p.Enum[0]
+	}
+	return o.ids["app"]
+}
