@@ -32,8 +32,11 @@ func TestStories(t *testing.T) {
 		// The name becomes that of a directory with repositories, so it must be valid in a URL.
 		name := filepath.Base(filepath.Dir(file)) + "-" + strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(name, func(t *testing.T) {
-			if none := os.Getenv("NUON_TEST_NO_CLUSTER"); none != "" && needsCluster(t, file) {
+			if none := os.Getenv("NUON_TEST_NO_CLUSTER"); none != "" && has(t, file, "\ncluster ") {
 				t.Skip("no Kubernetes: " + none)
+			}
+			if testing.Short() && has(t, file, "\n[short] skip ") { // whose message would have the whole transcript
+				t.Skip("takes minutes; make test LONG=1 runs it")
 			}
 			// Each story has its own directory, ports and Postgres. More concurrent stories than
 			// busy processors would take a third more processor time in total: waiting systems poll
@@ -51,14 +54,14 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// needsCluster reports whether a story uses a cluster.
-func needsCluster(t *testing.T, file string) bool {
+// has reports whether a story contains a text.
+func has(t *testing.T, file, text string) bool {
 	t.Helper()
-	text, err := os.ReadFile(file)
+	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Contains(string(text), "\ncluster ")
+	return strings.Contains(string(content), text)
 }
 
 // programs returns the directory of nuon, reconciler and runnerd: NUON_BIN, where `make` has just
