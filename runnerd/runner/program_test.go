@@ -93,8 +93,8 @@ func sharedDir() (dir string, err error) {
 const varJobProgram = "RUNNER_TEST_JOB_PROGRAM"
 
 // jobProgram returns the program that runs jobs: this one, but without the race detector, with which
-// each of some hundred jobs takes three times as long to start. A job shares no memory with its
-// runner; what it shares among its own goroutines is tested in the package job.
+// each of some hundred jobs takes five times as long to start. A job shares no memory with its
+// runner. Those of racedJobs have it, for what a job shares among its own goroutines.
 var jobProgram = sync.OnceValues(func() (string, error) {
 	if passed := os.Getenv(varJobProgram); passed != "" {
 		return passed, nil
@@ -171,6 +171,15 @@ func testTiming() timing.Timing {
 
 // hasty makes the runner kill a job that ignores an interrupt after a short time.
 func hasty(o *runner.Options) { o.Timing.JobGrace = time.Second }
+
+// racedJobs makes the runner start jobs with the race detector if this program has it.
+func racedJobs(o *runner.Options) {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	o.Job[0] = self
+}
 
 // withoutSpare makes the runner start each process when there is a job for it.
 func withoutSpare(o *runner.Options) { o.SpareProcess = false }

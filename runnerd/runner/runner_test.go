@@ -89,7 +89,7 @@ func TestRegisterLeaseAcceptRunResult(t *testing.T) { onEachExecutor(t, register
 func registerLeaseAcceptRunResult(t *testing.T, newDir func(*testing.T) string) {
 	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "log", map[string]string{"lines": "1200"})
-	w := work(t, s, dir)
+	w := work(t, s, dir, racedJobs)
 	s.until("the result is there", job.ended)
 	spoolIsEmpty(t, dir)
 	w.end(t)
@@ -257,7 +257,7 @@ func TestStatesComeBeforeUnlockAndResult(t *testing.T) {
 func statesComeBeforeUnlockAndResult(t *testing.T, newDir func(*testing.T) string) {
 	s, dir := newServer(t), newDir(t)
 	job := s.enqueue("job_1", "states", nil)
-	work(t, s, dir)
+	work(t, s, dir, racedJobs)
 	s.until("the result is there", job.ended)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -318,7 +318,7 @@ func cancelJobs(t *testing.T, newDir func(*testing.T) string) {
 			t.Parallel()
 			s, dir := newServer(t), newDir(t)
 			job := s.enqueue("job_1", test.do, map[string]string{"file": "never"})
-			work(t, s, dir, func(o *runner.Options) {
+			work(t, s, dir, racedJobs, func(o *runner.Options) {
 				if test.do == "deaf" {
 					hasty(o)
 				}
@@ -366,7 +366,7 @@ func limited(t *testing.T, dir, do string, limit int) api.JobResult {
 	s := newServer(t)
 	job := s.enqueue("job_1", do, map[string]string{"file": "never"})
 	s.with(func() { job.spec.TimeoutSeconds = limit })
-	work(t, s, dir, func(o *runner.Options) {
+	work(t, s, dir, racedJobs, func(o *runner.Options) {
 		if do == "deaf" {
 			hasty(o)
 		}
@@ -638,7 +638,7 @@ func secretsStayInTheJob(t *testing.T, newDir func(*testing.T) string) {
 			t.Parallel()
 			s, dir := newServer(t), newDir(t)
 			job := s.enqueue("job_1", do, nil)
-			work(t, s, dir)
+			work(t, s, dir, racedJobs)
 			s.until("the result is there", job.ended)
 			if !strings.Contains(job.result.Error, want) {
 				t.Errorf("got %+v", job.result)

@@ -4,7 +4,7 @@
 // run with the race detector, and the others at the same time without it; see split.go for the
 // rule. With -race all, every package runs with it. Tests in files with the build constraint !race
 // run without it in any case. With -slowest N, it lists the slowest packages and tests. Its exit
-// code is that of `go test`.
+// code is that of `go test`. As `suite tool` it runs the linker for go test; see links.go.
 //
 //	go run ./examples/internal/suite [-slowest N] [-race concurrent|all] ./... -- go test -shuffle=on
 package main
