@@ -60,10 +60,6 @@ func attack(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	if err != nil {
 		return api.JobResult{}, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return api.JobResult{}, err
-	}
 	own, shown := filepath.Join(work, "own"), filepath.Join(work, "shown")
 	err = errors.Join(os.Mkdir(own, 0o700), subprocess.GrantOwnership(own), os.WriteFile(shown, []byte(attacks), 0o600),
 		subprocess.GrantRead(shown))
@@ -71,7 +67,7 @@ func attack(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	program := shell(env, "")
-	program.Args, program.Dir = []string{"sh", shown, env.Root, self}, own
+	program.Args, program.Dir = []string{"sh", shown, env.Root, self()}, own
 	program.Env = append(program.Env, "HOME="+os.Getenv("HOME"), "TMPDIR="+os.Getenv("TMPDIR"))
 	if err := program.Run(ctx); err != nil {
 		return api.JobResult{}, err

@@ -76,9 +76,6 @@ var everybodys = sync.OnceValues(func() (string, error) {
 func startProgramAs(t *testing.T, s *server, dir string, uid int, args ...string) *exec.Cmd {
 	t.Helper()
 	program, err := everybodys()
-	if err == nil {
-		_, err = jobProgram() // which the runnerd gets in its environment
-	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -65,55 +65,60 @@ func TestMain(m *testing.M) {
 			exit(runner.Run(ctx, options))
 		}
 	}
+	if raced {
+		if err := buildJobProgram(); err != nil {
+			exit(err)
+		}
+	}
 	code := m.Run()
-	for _, dir := range shared.dirs {
+	for _, dir := range leftovers {
 		_ = os.RemoveAll(dir)
 	}
 	os.Exit(code)
 }
 
-// shared are the directories that all tests share.
-var shared struct {
-	sync.Mutex
-	dirs []string
-}
+// leftovers are the directories that all tests share.
+var leftovers []string
 
 // sharedDir creates a directory that all tests share, and that every user may enter.
-func sharedDir() (dir string, err error) {
-	if dir, err = os.MkdirTemp("", "runner-program-*"); err != nil {
+func sharedDir() (string, error) {
+	dir, err := os.MkdirTemp("", "runner-program-*")
+	if err != nil {
 		return "", err
 	}
-	shared.Lock()
-	shared.dirs = append(shared.dirs, dir)
-	shared.Unlock()
+	leftovers = append(leftovers, dir)
 	return dir, os.Chmod(dir, 0o755)
 }
 
-// varJobProgram passes the result of jobProgram to a runnerd that a test starts.
+// varJobProgram names the program that runs jobs, also to a runnerd that a test starts. Without it,
+// that is the program itself.
 const varJobProgram = "RUNNER_TEST_JOB_PROGRAM"
 
-// jobProgram returns the program that runs jobs: this one, but without the race detector, with which
-// each of some hundred jobs takes five times as long to start. A job shares no memory with its
-// runner. Those of racedJobs have it, for what a job shares among its own goroutines.
-var jobProgram = sync.OnceValues(func() (string, error) {
-	if passed := os.Getenv(varJobProgram); passed != "" {
-		return passed, nil
-	}
-	if !raced {
-		return os.Executable()
-	}
+// buildJobProgram builds this program without the race detector, with which each of some hundred
+// jobs takes five times as long to start. A job shares no memory with its runner. Those of racedJobs
+// have it, for what a job shares among its own goroutines.
+func buildJobProgram() error {
 	dir, err := sharedDir()
 	if err != nil {
-		return "", err
+		return err
 	}
 	program := filepath.Join(dir, "job")
 	build := exec.Command("go", "test", "-c", "-trimpath", "-ldflags=-w", "-vet=off", "-o", program, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the program of jobs: %w\n%s", err, out)
+		return fmt.Errorf("build the program of jobs: %w\n%s", err, out)
 	}
-	return program, os.Setenv(varJobProgram, program)
-})
+	return os.Setenv(varJobProgram, program)
+}
+
+// self returns the path of this program.
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return path
+}
 
 // fetch requests a URL, by which a test sees that a program has started.
 func fetch(ctx context.Context, url string) error {
@@ -173,26 +178,16 @@ func testTiming() timing.Timing {
 func hasty(o *runner.Options) { o.Timing.JobGrace = time.Second }
 
 // racedJobs makes the runner start jobs with the race detector if this program has it.
-func racedJobs(o *runner.Options) {
-	self, err := os.Executable()
-	if err != nil {
-		panic(err)
-	}
-	o.Job[0] = self
-}
+func racedJobs(o *runner.Options) { o.Job[0] = self() }
 
 // withoutSpare makes the runner start each process when there is a job for it.
 func withoutSpare(o *runner.Options) { o.SpareProcess = false }
 
 func testOptions(url, dir string) runner.Options {
-	program, err := jobProgram()
-	if err != nil {
-		panic(err)
-	}
 	options := runner.Options{
 		URL: url, Dir: dir, Token: seal.NewSecret([]byte("register-once")), Version: "test",
-		Job: []string{program, "job"}, SpareProcess: true, PassEnv: []string{varTick}, Timing: testTiming(),
-		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Job: []string{cmp.Or(os.Getenv(varJobProgram), self()), "job"}, SpareProcess: true, PassEnv: []string{varTick},
+		Timing: testTiming(), Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
 	if runsPods(dir) {
 		options.KubeConfig = kubeconfigIn(dir)

@@ -410,14 +410,7 @@ func TestNothingOfAJobOutlivesIt(t *testing.T) {
 // startProgram starts runnerd as a separate program that can be killed.
 func startProgram(t *testing.T, s *server, dir string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
-	if err == nil {
-		_, err = jobProgram() // which the runnerd gets in its environment
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := exec.Command(self, "run", s.http.URL, dir)
+	command := exec.Command(self(), "run", s.http.URL, dir)
 	command.Stderr = os.Stderr
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
