@@ -52,30 +52,15 @@ func start(t *testing.T, names ...string) *World {
 	return w
 }
 
-// TestWorld installs an app of each cloud, and one that meets all kinds of trouble, in one world.
-func TestWorld(t *testing.T) {
-	var clouds []string
-	if !testing.Short() {
-		clouds = []string{"aws", "gcp", "azure"}
+// TestApps installs, updates and removes an app of each cloud: a sandbox with a cluster that appears only during its
+// apply, a module, and a chart that reads its outputs.
+func TestApps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes; make apps and make test LONG=1 run it")
 	}
-	w := start(t, append(clouds, "trouble/own")...)
-	t.Run("apps", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("takes minutes; make apps and make test LONG=1 run it")
-		}
-		t.Parallel()
-		testApps(t, w, w.apps[:len(clouds)])
-	})
-	t.Run("trouble", func(t *testing.T) {
-		t.Parallel()
-		testTrouble(t, w, w.apps[len(clouds)])
-	})
-}
-
-// testApps installs, updates and removes apps: a sandbox with a cluster that appears only during its apply, a module,
-// and a chart that reads its outputs.
-func testApps(t *testing.T, w *World, apps []*App) {
-	for _, result := range w.installAll(context.WithoutCancel(t.Context()), apps) {
+	t.Parallel()
+	w := start(t, "aws", "gcp", "azure")
+	for _, result := range w.installAll(context.WithoutCancel(t.Context()), w.apps) {
 		if !slices.Equal(result.Done, Steps) {
 			t.Errorf("%s: %s: %s", result.App, result.Failed, result.Reason)
 		}
@@ -85,9 +70,12 @@ func testApps(t *testing.T, w *World, apps []*App) {
 	}
 }
 
-// testTrouble installs an app although its sandbox fails until a push fixes it, an apply fails half way, an object
+// TestTrouble installs an app although its sandbox fails until a push fixes it, an apply fails half way, an object
 // vanishes and another drifts between plan and apply, and the cloud is slow and throttles requests.
-func testTrouble(t *testing.T, w *World, app *App) {
+func TestTrouble(t *testing.T) {
+	t.Parallel()
+	w := start(t, "trouble/own")
+	app := w.apps[0]
 	ctx := context.WithoutCancel(t.Context())
 	n := &installation{World: w, App: app, name: app.Name, dir: filepath.Join(w.Dir, app.Name)}
 	defer func() {
