@@ -21,6 +21,8 @@ import (
 // More histories: go test ./reconciler/rollout -run NeverMoves -rapid.checks=10000.
 func TestAPinnedInstallNeverMoves(t *testing.T) {
 	w := newProvisionedWorld(t)
+	w.build("web", "succeeded") // so that there are other releases, however the random steps fall
+	w.version()
 	must(t, w.pin(1))
 	w.look()
 	at, seen := 1, map[int][]string{1: w.wanted()}
