@@ -393,8 +393,15 @@ const sweptJobTries = 3
 // ClaimDue claims due items and enqueues the work that enqueue returns for each, in one
 // transaction. It returns how many it claimed.
 func (s *Store) ClaimDue(ctx context.Context, o ClaimDueOptions, enqueue func(DueItem) river.JobArgs) (int, error) {
+	due, err := New(s.pool).HasDue(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("find due objects: %w", err)
+	}
+	if !due {
+		return 0, nil
+	}
 	n := 0
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		rows, err := New(tx).ClaimDue(ctx,
 			ClaimDueParams{Most: o.Limit, Polls: o.MaxPolls, AgainSeconds: o.RetryAfter.Seconds(),
 				ResyncSeconds: o.Resync.Seconds()})

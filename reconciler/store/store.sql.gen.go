@@ -98,6 +98,18 @@ func (q *Queries) CreateOrg(ctx context.Context, iD string, name string) (Org, e
 	return i, err
 }
 
+const hasDue = `-- name: HasDue :one
+select exists (select from due where at <= now())
+`
+
+// HasDue reports whether something may be due. It is asked far more often than something is.
+func (q *Queries) HasDue(ctx context.Context) (bool, error) {
+	row := q.db.QueryRow(ctx, hasDue)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const orgByID = `-- name: OrgByID :one
 select id, name, created_at from orgs where id = $1
 `

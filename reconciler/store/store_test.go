@@ -239,6 +239,28 @@ func TestWhatIsDueIsNotHeapedUp(t *testing.T) {
 	}
 }
 
+// TestNothingIsDueInOneStatement: an idle replica asks several times a second.
+func TestNothingIsDueInOneStatement(t *testing.T) {
+	t.Parallel()
+	meter := storetest.NewStatementCounter(t, storetest.DSN(t))
+	s, err := store.Open(t.Context(), meter.DSN)
+	must(t, err)
+	defer s.Close()
+	look := func() int64 {
+		t.Helper()
+		before := meter.Statements()
+		n, err := s.ClaimDue(t.Context(), store.ClaimDueOptions{Limit: 10, MaxPolls: 10}, resync)
+		if err != nil || n != 0 {
+			t.Fatalf("%d things are due, %v", n, err)
+		}
+		return meter.Statements() - before
+	}
+	look() // prepares the statement
+	if got := look(); got != 1 {
+		t.Errorf("that nothing is due took %d statements", got)
+	}
+}
+
 func resync(p store.DueItem) river.JobArgs {
 	if p.Kind == store.DueWatch {
 		return queue.Poll{Org: p.Org, Watch: p.ID}

@@ -18,6 +18,10 @@ on conflict (org_id, kind, id) do update set at = excluded.at;
 -- name: ClearDue :exec
 delete from due where org_id = @org_id and kind = @kind and id = @id;
 
+-- HasDue reports whether something may be due. It is asked far more often than something is.
+-- name: HasDue :one
+select exists (select from due where at <= now());
+
 -- ClaimDue claims due items and postpones them; the work itself sets when they are due next. An item whose work is
 -- running stays due until that has ended, because the work may have started before the reason for the item. Orgs take
 -- turns, and an org has at most @polls waiting or running polls, so that many due items or a slow git server delay no
