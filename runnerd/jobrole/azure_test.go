@@ -190,9 +190,9 @@ func TestTerraformOnAzure(t *testing.T) {
 
 // TestRefusedRolesOnAzure checks what a control plane cannot make a runner do there.
 func TestRefusedRolesOnAzure(t *testing.T) {
-	r := newAzureRig(t, install+"-maintenance", "ins_2-maintenance")
+	r := newAzureRig(t, install+"-maintenance", other+"-maintenance")
 	for name, c := range map[string]struct{ role, file, want string }{
-		"a role of another install": {"ins_2-maintenance", "", "does not assume the role"},
+		"a role of another install": {other + "-maintenance", "", "does not assume the role"},
 		"a role that is off":        {install + "-gone", "", "the role is switched off in the stack"},
 		"an id": {"/subscriptions/sub-2/resourceGroups/b/providers/Microsoft.ManagedIdentity/userAssignedIdentities/" +
 			install + "-maintenance", "", "is not the name of a managed identity"},

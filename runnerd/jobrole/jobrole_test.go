@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	account = "111122223333"
-	install = "ins_1"
+	account        = "111122223333"
+	install, other = "ins0000000000000000000000000a", "ins0000000000000000000000000b"
 )
 
 // rig is an account with the roles of an install and a machine of its runner, in which this process is.
@@ -54,7 +54,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	runner := shared.AWS.AddRole(cloudtest.Role{Account: account, Name: install + "-runner"})
 	for _, name := range []string{install + "-maintenance", install + "-deprovision", install + "-repair",
-		"ins_2-maintenance"} {
+		other + "-maintenance"} {
 		shared.AWS.AddRole(cloudtest.Role{Account: account, Name: name, TrustedBy: []string{runner.ARN()}})
 	}
 	machine, err := shared.AWS.StartInstance(cloudtest.Instance{Role: runner, ID: "i-1", Region: "eu-central-1"})
@@ -189,28 +189,40 @@ func TestSessionsAreRenewed(t *testing.T) {
 	}
 }
 
+// ofInstall returns the spec of a job for what is said to be an install.
+func ofInstall(id, role string) api.JobSpec {
+	s := spec(role, "maintenance")
+	s.Apply.Deploy.InstallID = id
+	return s
+}
+
 // TestRolesThatAreRefused checks what a control plane cannot make a runner do.
 func TestRolesThatAreRefused(t *testing.T) {
 	r := newRig(t)
 	sync := spec(install+"-maintenance", "maintenance")
 	sync.Kind = api.JobSpecKindSync
 	foreign := spec(install+"-maintenance", "maintenance")
-	foreign.Apply.Deploy.InstallID = "ins_2"
+	foreign.Apply.Deploy.InstallID = other
 	for name, test := range map[string]struct {
 		spec api.JobSpec
 		file string
 		want string
 	}{
-		"a role of another install":   {spec("ins_2-maintenance", "maintenance"), "", "does not assume the role"},
+		"a role of another install":   {spec(other+"-maintenance", "maintenance"), "", "does not assume the role"},
 		"any role of the account":     {spec("Admin", "maintenance"), "", "does not assume the role"},
 		"the install of another role": {foreign, "", "does not assume the role"},
-		"a role below a path":         {spec("ins_1-x/Admin", "maintenance"), "", "does not assume the role"},
-		"an ARN": {spec("arn:aws:iam::999988887777:role/ins_1-maintenance", "maintenance"), "",
+		"a role below a path":         {spec(install+"-x/Admin", "maintenance"), "", "does not assume the role"},
+		"an ARN": {spec("arn:aws:iam::999988887777:role/ins0000000000000000000000000a-maintenance", "maintenance"), "",
 			"does not assume the role"},
-		"not on the owner's list": {spec(install+"-deprovision", "deprovision"), "[roles]\nallow = [\"ins_1-maintenance\"]\n",
-			"it assumes only ins_1-maintenance"},
-		"no role at all": {spec(install+"-maintenance", "maintenance"), "[roles]\nallow = []\n", "does not assume"},
-		"break glass":    {spec(install+"-repair", "break_glass"), "", "has not granted it"},
+		"not on the owner's list": {spec(install+"-deprovision", "deprovision"),
+			"[roles]\nallow = [\"" + install + "-maintenance\"]\n",
+			"it assumes only ins0000000000000000000000000a-maintenance"},
+		"no role at all": {spec(install+"-maintenance", "maintenance"), "[roles]\nallow = []\n",
+			"does not assume"},
+		"an install that is a pattern":      {ofInstall("*", "prod-admin"), "", "does not assume the role"},
+		"an install that is a beginning":    {ofInstall("prod", "prod-admin"), "", "does not assume the role"},
+		"an install that begins like an id": {ofInstall("inspector", "inspector-admin"), "", "does not assume the role"},
+		"break glass":                       {spec(install+"-repair", "break_glass"), "", "has not granted it"},
 		"break glass by its owner": {spec(install+"-repair", "custom"),
 			"[roles]\nbreak_glass = [\"*-repair\"]\n", "has not granted"},
 		"a sync":             {sync, "", "needs none"},
@@ -258,7 +270,7 @@ func TestUnusableRoles(t *testing.T) {
 			want: "too many requests"},
 		"ten minutes off": {prepare: func() { shared.MoveClock(10 * time.Minute) },
 			undo: func() { shared.MoveClock(-10 * time.Minute) }, unusable: true, want: "check the clock"},
-		"of another install": {role: "ins_2-maintenance", want: "does not assume the role"},
+		"of another install": {role: other + "-maintenance", want: "does not assume the role"},
 		"works":              {},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -360,3 +360,24 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestAJobWithoutARole checks that a job of an install needs a role if the owner lists roles: without one, its programs
+// would run with the identity of the runner.
+func TestAJobWithoutARole(t *testing.T) {
+	for text, refused := range map[string]bool{
+		"": false, "[roles]\nallow = [\"a-*\"]\n": true, "[roles]\nallow = []\n": true,
+		"[roles]\nallow = [\"a-*\"]\nown_identity = true\n": false,
+	} {
+		rule := parsed(t, text).RuleAt(time.Now())
+		for _, kind := range []api.JobSpecKind{api.JobSpecKindPlan, api.JobSpecKindApply, api.JobSpecKindAction,
+			api.JobSpecKindHealth, api.JobSpecKindSecrets} {
+			err := rule.CheckSpec(string(kind), api.JobSpec{Kind: kind})
+			if (err != nil && strings.Contains(err.Error(), "names no role")) != refused {
+				t.Errorf("%q, %s: %v", text, kind, err)
+			}
+		}
+		if err := rule.CheckSpec("build", api.JobSpec{Kind: api.JobSpecKindBuild}); err != nil {
+			t.Errorf("%q, a build: %v", text, err)
+		}
+	}
+}

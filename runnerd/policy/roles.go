@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/namepattern"
 )
 
@@ -113,13 +115,22 @@ func (r Rule) checkInstall(spec api.JobSpec) error {
 	return nil
 }
 
-// CheckRole returns an error if the runner may not assume the role of a job.
+// CheckRole returns an error if the runner may not assume the role of a job, or if the job has none and the owner lists
+// the roles that jobs may run under: without a role, its programs would run with the identity of the runner.
 func (r Rule) CheckRole(spec api.JobSpec) error {
 	role := spec.Role
-	if role.Name == "" || r.Roles.OwnIdentity {
+	if r.Roles.OwnIdentity {
 		return nil
 	}
-	if spec.Kind == api.JobSpecKindBuild || spec.Kind == api.JobSpecKindSync {
+	needsNone := spec.Kind == api.JobSpecKindBuild || spec.Kind == api.JobSpecKindSync
+	if role.Name == "" {
+		if needsNone || r.Roles.Allow == nil {
+			return nil
+		}
+		return errors.New("this job names no role, and the runner's owner lists the roles that jobs run under (allow " +
+			"under [roles] in the runner file); own_identity = true lets jobs run with the identity of the runner")
+	}
+	if needsNone {
 		return fmt.Errorf("a job of kind %s names a role, and needs none; it is not done: this is a bug in the control "+
 			"plane; report it", spec.Kind)
 	}
@@ -130,7 +141,7 @@ func (r Rule) CheckRole(spec api.JobSpec) error {
 	matches := func(pattern string) bool { return namepattern.Match(pattern, name) }
 	if len(role.Name) > 512 || strings.ContainsAny(role.Name, ": ") || !slices.ContainsFunc(allowed, matches) {
 		return fmt.Errorf("this runner does not assume the role %.80q: it assumes only %s; its owner decides that, with "+
-			"allow under [roles] in the runner file", name, strings.Join(allowed, ", "))
+			"allow under [roles] in the runner file", name, cmp.Or(strings.Join(allowed, ", "), "roles of an install"))
 	}
 	return nil
 }
@@ -144,9 +155,10 @@ func (r Rule) NeedsGrant(role api.OperationRole) bool {
 }
 
 // ownRoles returns patterns of the names that the roles of an install's stack have: they start with the id of the
-// install, or, for service accounts, with a hash of it.
+// install, or, for service accounts, with a hash of it. It returns none for what is no id: the control plane sends it,
+// and it could be a pattern or the beginning of another role's name.
 func ownRoles(install string) []string {
-	if install == "" {
+	if !id.Valid("ins", install) {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(install))

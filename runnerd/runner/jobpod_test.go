@@ -438,12 +438,12 @@ func TestAccountsOfRoles(t *testing.T) {
 			t.Parallel()
 			s, p := newServer(t), newPlace(t)
 			p.account(t, "nuon-maintenance")
-			p.write(t, "roles = {ins_1-maintenance = \"nuon-maintenance\"}\n")
+			p.write(t, "roles = {"+oneInstall+"-maintenance = \"nuon-maintenance\"}\n")
 			job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 			s.with(func() {
-				job.spec.Action.InstallID = "ins_1"
-				job.spec.Role = api.OperationRole{Cloud: "aws", Name: "ins_1-maintenance", Key: "maintenance", Kind: test.kind,
-					Operation: "trigger"}
+				job.spec.Action.InstallID = oneInstall
+				job.spec.Role = api.OperationRole{Cloud: "aws", Name: oneInstall + "-maintenance", Key: "maintenance",
+					Kind: test.kind, Operation: "trigger"}
 			})
 			work(t, s, p.dir)
 			pod := p.awaitPod(t)

@@ -18,6 +18,11 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 )
 
+// oneInstall and otherInstall are ids: roles of anything else are refused.
+const (
+	oneInstall, otherInstall = "ins0000000000000000000000000a", "ins0000000000000000000000000b"
+)
+
 // TestRolesOfJobs runs two jobs under two roles at once: the script of each finds the credentials of its own role, and
 // nothing else of the runner's account.
 func TestRolesOfJobs(t *testing.T) {
@@ -26,8 +31,9 @@ func TestRolesOfJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cloud.Close() })
-	own := cloud.AWS.AddRole(cloudtest.Role{Account: "111122223333", Name: "ins_1-runner"})
-	for _, name := range []string{"ins_1-maintenance", "ins_1-deprovision", "ins_2-maintenance"} {
+	own := cloud.AWS.AddRole(cloudtest.Role{Account: "111122223333", Name: oneInstall + "-runner"})
+	for _, name := range []string{oneInstall + "-maintenance", oneInstall + "-deprovision",
+		otherInstall + "-maintenance"} {
 		cloud.AWS.AddRole(cloudtest.Role{Account: "111122223333", Name: name, TrustedBy: []string{own.ARN()}})
 	}
 	machine, err := cloud.AWS.StartInstance(cloudtest.Instance{Role: own, ID: "i-1", Region: "eu-central-1"})
@@ -41,8 +47,8 @@ func TestRolesOfJobs(t *testing.T) {
 
 	s, dir := newServer(t), t.TempDir()
 	jobs := map[string]*served{}
-	for name, role := range map[string]string{"job_1": "ins_1-maintenance", "job_2": "ins_1-deprovision",
-		"job_3": "ins_2-maintenance"} {
+	for name, role := range map[string]string{"job_1": oneInstall + "-maintenance", "job_2": oneInstall + "-deprovision",
+		"job_3": otherInstall + "-maintenance"} {
 		job := s.enqueue(name, "show the environment", nil)
 		s.with(func() {
 			job.spec.Action.InstallID = strings.SplitN(role, "-", 2)[0]
@@ -50,14 +56,15 @@ func TestRolesOfJobs(t *testing.T) {
 		})
 		jobs[name] = job
 	}
-	work(t, s, dir, func(o *runner.Options) { o.Capacity, o.Install = 3, "ins_1" })
+	work(t, s, dir, func(o *runner.Options) { o.Capacity, o.Install = 3, oneInstall })
 
 	s.until("the job of another install has ended", jobs["job_3"].ended)
-	if got := jobs["job_3"].result; got.Status != "failed" || !strings.Contains(got.Error, "started for install ins_1") {
+	if got := jobs["job_3"].result; got.Status != "failed" ||
+		!strings.Contains(got.Error, "started for install "+oneInstall) {
 		t.Errorf("a job of another install: %+v", got)
 	}
 	first, second := environOf(t, s, dir, "job_1"), environOf(t, s, dir, "job_2")
-	for name, role := range map[string]string{"job_1": "ins_1-maintenance", "job_2": "ins_1-deprovision"} {
+	for name, role := range map[string]string{"job_1": oneInstall + "-maintenance", "job_2": oneInstall + "-deprovision"} {
 		environ := map[string]map[string]string{"job_1": first, "job_2": second}[name]
 		for key, value := range environ {
 			if strings.HasPrefix(key, "AWS_EC2_METADATA_SERVICE") || strings.HasPrefix(value, "ASIA") {
@@ -82,7 +89,8 @@ func TestRolesOfJobs(t *testing.T) {
 		s.until(name+" has ended", job.ended)
 	}
 	s.with(func() {
-		if text := fmt.Sprint(jobs["job_1"].messages()); !strings.Contains(text, "role/ins_1-maintenance (trigger)") ||
+		if text := fmt.Sprint(jobs["job_1"].messages()); !strings.Contains(text,
+			"role/"+oneInstall+"-maintenance (trigger)") ||
 			strings.Contains(text, first["AWS_CONTAINER_AUTHORIZATION_TOKEN"]) {
 			t.Errorf("the log is %s", text)
 		}
@@ -97,7 +105,7 @@ func TestARoleThatIsOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cloud.Close() })
-	own := cloud.AWS.AddRole(cloudtest.Role{Account: "111122223333", Name: "ins_1-runner"})
+	own := cloud.AWS.AddRole(cloudtest.Role{Account: "111122223333", Name: oneInstall + "-runner"})
 	machine, err := cloud.AWS.StartInstance(cloudtest.Instance{Role: own, ID: "i-1", Region: "eu-central-1"})
 	if err != nil {
 		t.Fatal(err)
@@ -110,8 +118,8 @@ func TestARoleThatIsOff(t *testing.T) {
 	enqueue := func(name string) *served {
 		job := s.enqueue(name, "show the environment", nil)
 		s.with(func() {
-			job.spec.Action.InstallID = "ins_1"
-			job.spec.Role = api.OperationRole{Cloud: "aws", Name: "ins_1-deployer", Key: "d", Kind: "custom",
+			job.spec.Action.InstallID = oneInstall
+			job.spec.Role = api.OperationRole{Cloud: "aws", Name: oneInstall + "-deployer", Key: "d", Kind: "custom",
 				Operation: "trigger"}
 		})
 		return job
@@ -120,7 +128,7 @@ func TestARoleThatIsOff(t *testing.T) {
 	var works atomic.Bool // this process finds no proxy to the cloud; jobs are other processes
 	work(t, s, dir, func(o *runner.Options) {
 		o.TryRole = func(_ context.Context, tried jobrole.Options) error {
-			if tried.Spec.Job != "job_1" || tried.Spec.Role.Name != "ins_1-deployer" {
+			if tried.Spec.Job != "job_1" || tried.Spec.Role.Name != oneInstall+"-deployer" {
 				t.Errorf("tried %+v", tried.Spec)
 			}
 			if works.Load() {
@@ -131,13 +139,14 @@ func TestARoleThatIsOff(t *testing.T) {
 	})
 	s.until("the job ends", off.ended)
 	got := off.result
-	if got.Status != api.JobResultStatusNotStarted || got.UnusableRole.Role != "ins_1-deployer" ||
+	if got.Status != api.JobResultStatusNotStarted || got.UnusableRole.Role != oneInstall+"-deployer" ||
 		!got.UnusableRole.Refused || !strings.Contains(got.Error, "the account does not allow it") {
 		t.Errorf("the job ended with %+v", got)
 	}
 	reported := func(want int) func() bool { return func() bool { return len(s.policy.Roles.Unusable) == want } }
 	s.until("the runner reports the role", reported(1))
-	cloud.AWS.AddRole(cloudtest.Role{Account: "111122223333", Name: "ins_1-deployer", TrustedBy: []string{own.ARN()}})
+	cloud.AWS.AddRole(cloudtest.Role{Account: "111122223333", Name: oneInstall + "-deployer",
+		TrustedBy: []string{own.ARN()}})
 	works.Store(true)
 	s.until("the runner reports that it works", reported(0))
 
@@ -147,7 +156,7 @@ func TestARoleThatIsOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.until("the job ends", again.ended)
-	if sessions := cloud.AWS.Sessions("ins_1-deployer"); again.result.Status != api.JobResultStatusSucceeded ||
+	if sessions := cloud.AWS.Sessions(oneInstall + "-deployer"); again.result.Status != api.JobResultStatusSucceeded ||
 		len(sessions) != 1 || sessions[0].Name != "job_2" {
 		t.Errorf("the job ended with %+v, and the sessions are %+v", again.result, sessions)
 	}
