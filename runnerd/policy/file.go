@@ -57,8 +57,8 @@ type Secrets struct {
 	Namespace string `toml:"namespace" json:"namespace,omitempty"`
 	// Addresses are the addresses of secrets that are stored under other names, by name.
 	Addresses map[string]string `toml:"addresses" json:"addresses,omitempty"`
-	// Installs are the ids of the installs whose secrets the runner reads; nil for all.
-	Installs []string `toml:"installs" json:"installs,omitempty"`
+	// Installs are the ids of the installs whose secrets the runner reads; nil for all, empty for none.
+	Installs []string `toml:"installs" json:"installs"`
 }
 
 // Debug is how people may look into what runs. The zero value allows nothing.

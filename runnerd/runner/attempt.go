@@ -1,10 +1,12 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -232,12 +234,14 @@ func (a *attempt) superviseLoop(ctx context.Context) {
 }
 
 func (a *attempt) do(ctx context.Context, next step) error {
-	if a.adopted && (next == accept || next == start) {
-		// A machine that was off overnight must not start a job that its
-		// owner no longer allows.
-		rule, _ := a.runner.rules.currentRule()
-		if err := checkOffer(rule, a.record.Kind, a.record.ComponentKind, a.record.Copies); err != nil {
-			return a.returnOffer(err.Error())
+	if next == accept || next == start {
+		// The control plane may have delayed its answer, or the machine was off overnight.
+		forbidden, err := a.updateRule()
+		if err != nil {
+			return err
+		}
+		if forbidden != nil {
+			return a.returnOffer(forbidden.Error())
 		}
 	}
 	switch next {
@@ -250,6 +254,23 @@ func (a *attempt) do(ctx context.Context, next step) error {
 	default:
 		return a.conclude(ctx)
 	}
+}
+
+// updateRule makes the current rule of the runner file the one that the attempt is checked against: until the job has
+// its spec, the owner can still forbid it. It returns why the current rule forbids the attempt, if it does.
+func (a *attempt) updateRule() (forbidden, err error) {
+	rule, _ := a.runner.rules.currentRule()
+	if err := checkOffer(rule, a.record.Kind, a.record.ComponentKind, a.record.Copies); err != nil {
+		return err, nil
+	}
+	record, err := withRule(a.record, rule)
+	if err != nil || reflect.DeepEqual(record, a.record) {
+		return nil, err
+	}
+	if !bytes.Equal(record.Executor, a.record.Executor) {
+		return errors.New("the runner file was changed and has jobs run elsewhere now"), nil
+	}
+	return nil, a.saveRecord(record)
 }
 
 // returnOffer ends an attempt that has not started, so that it can be offered again.

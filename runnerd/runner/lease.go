@@ -116,6 +116,9 @@ func (r *runner) handleRejectedKey(ctx context.Context, key seal.Secret) error {
 	return err
 }
 
+// maxAccept bounds how long an offer may be accepted.
+const maxAccept = 10 * time.Minute
+
 // takeOffer creates an attempt from an offer. It returns false when this runner does
 // not accept the offer.
 func (r *runner) takeOffer(ctx context.Context, offer api.Offer) bool {
@@ -131,20 +134,13 @@ func (r *runner) takeOffer(ctx context.Context, offer api.Offer) bool {
 			"kind", offer.Kind, "component_kind", offer.ComponentKind, "reason", err)
 		return false
 	}
-	stores, err := json.Marshal(rule.Secrets)
+	record, err := withRule(spool.Record{
+		Job: offer.Job, Attempt: offer.Attempt, Kind: offer.Kind, ComponentKind: offer.ComponentKind, Copies: offer.Copies,
+		AcceptBy: time.Now().Add(min(within, maxAccept)),
+	}, rule)
 	if err != nil {
 		r.log.Error("cannot take a job", "job", offer.Job, "attempt", offer.Attempt, "error", err)
 		return false
-	}
-	record := spool.Record{
-		Job: offer.Job, Attempt: offer.Attempt, Kind: offer.Kind, ComponentKind: offer.ComponentKind, Copies: offer.Copies,
-		Policy: rule.RunnerPolicy, Secrets: stores, AcceptBy: time.Now().Add(within),
-	}
-	if rule.Executor.Kind == policy.ExecutorKubernetes {
-		if record.Executor, err = json.Marshal(rule.Executor); err != nil {
-			r.log.Error("cannot take a job", "job", offer.Job, "attempt", offer.Attempt, "error", err)
-			return false
-		}
 	}
 	dir, err := r.spool.Create(record)
 	if errors.Is(err, fs.ErrExist) {
@@ -155,6 +151,19 @@ func (r *runner) takeOffer(ctx context.Context, offer api.Offer) bool {
 		return false
 	}
 	return r.startSupervising(ctx, newAttempt(r, dir, record))
+}
+
+// withRule returns a record with the rule of the runner file that the attempt is checked against.
+func withRule(record spool.Record, rule policy.Rule) (spool.Record, error) {
+	record.Policy, record.Executor = rule.RunnerPolicy, nil
+	var err error
+	if record.Secrets, err = json.Marshal(rule.Secrets); err != nil {
+		return record, err
+	}
+	if rule.Executor.Kind == policy.ExecutorKubernetes {
+		record.Executor, err = json.Marshal(rule.Executor)
+	}
+	return record, err
 }
 
 // checkOffer returns an error if an offered job is not allowed. A plan that copies its artifact

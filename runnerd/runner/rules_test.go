@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -8,7 +9,9 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
 func writeRules(t testing.TB, dir, text string) {
@@ -106,6 +109,77 @@ func TestReload(t *testing.T) {
 	writeRules(t, dir, "[debug]\nlogs = true\n")
 	reload <- struct{}{}
 	s.until("it is told", func() bool { return s.policy.Debug.Logs })
+}
+
+// TestAHeldJobFollowsTheFile checks that the owner can forbid a job until it has its spec, although the control plane
+// delays its answers: the rule of the offer does not last.
+func TestAHeldJobFollowsTheFile(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		held, file string
+		told       func(api.RunnerPolicy) bool
+		// released is whether the control plane answers in the end.
+		released   bool
+		want, text string
+	}{
+		"the accept is held, and all is off": {held: "/accept", file: "enabled = false\n",
+			told: func(p api.RunnerPolicy) bool { return p.Off }, released: true, want: "lost", text: "enabled = false"},
+		"the accept is held, and another kind is allowed": {held: "/accept", file: "jobs = [\"plan\"]\n",
+			told: func(p api.RunnerPolicy) bool { return p.Jobs != nil }, released: true,
+			want: "lost", text: "does not allow jobs of kind action"},
+		"the spec is held, and all is off": {held: "/spec", file: "enabled = false\n",
+			told: func(p api.RunnerPolicy) bool { return p.Off }, want: "cancelled"},
+		"the spec is held, and its role is not allowed": {held: "/spec", file: "[roles]\nallow = []\n",
+			told: func(p api.RunnerPolicy) bool { return p.Roles.Allow != nil }, released: true,
+			want: "failed", text: "does not assume the role"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, dir := newServer(t), t.TempDir()
+			writeRules(t, dir, "enabled = true\n")
+			job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+			s.with(func() {
+				job.spec.Action.InstallID = "ins_1"
+				job.spec.Role = api.OperationRole{Cloud: "aws", Name: "ins_1-maintenance", Kind: "maintenance"}
+			})
+			asked := false
+			s.setTrouble(func(r *http.Request, _ bool) int {
+				if strings.HasSuffix(r.URL.Path, test.held) {
+					s.with(func() { asked = true })
+					return http.StatusServiceUnavailable
+				}
+				return 0
+			})
+			work(t, s, dir)
+			s.until("it was asked", func() bool { return asked })
+			writeRules(t, dir, test.file)
+			s.until("the rule was told", func() bool { return test.told(s.policy) })
+			if test.held == "/spec" && test.released {
+				testtime.Until(t, "the rule is recorded", func() bool { return test.told(recordOf(t, dir).Policy) })
+			}
+			if test.released {
+				s.setTrouble(nil)
+			}
+			s.until("the result is there", job.ended)
+			if got := job.result; string(got.Status) != test.want || !strings.Contains(got.Error, test.text) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// recordOf returns the record of the only attempt in the spool.
+func recordOf(t testing.TB, dir string) spool.Record {
+	t.Helper()
+	found, err := (spool.Spool{Root: dir}).List()
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%d attempts in the spool: %v", len(found), err)
+	}
+	record, err := found[0].Record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
 }
 
 // TestASpecThatIsNotWhatWasOffered checks that a spec must match its offer: a control plane

@@ -25,6 +25,9 @@ func (a *attempt) watch(ctx context.Context) error {
 		if err != nil || !alive {
 			return err
 		}
+		if err := a.updateHeldRule(); err != nil {
+			return err
+		}
 		ending, ends, err := a.terminationReason()
 		if err != nil {
 			return err
@@ -53,6 +56,31 @@ func (a *attempt) watch(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// updateHeldRule updates the rule of a job whose process waits for its spec, and cancels the job if the rule forbids it
+// by now. Otherwise a control plane could have a job accepted, and send its spec after the owner has forbidden it.
+func (a *attempt) updateHeldRule() error {
+	if a.hasSpec() {
+		return nil
+	}
+	forbidden, err := a.updateRule()
+	if forbidden != nil && !a.hasSpec() {
+		a.log.Warn("the job has no spec yet, and its owner does not allow it any more", "reason", forbidden)
+		a.requestCancel()
+	}
+	return err
+}
+
+// hasSpec reports whether the job process has its spec.
+func (a *attempt) hasSpec() bool {
+	if !a.specSeen {
+		if spec, found, err := a.dir.Spec(); err == nil && found {
+			a.specSeen, a.specLimit = true, time.Duration(spec.TimeoutSeconds)*time.Second
+			a.setInstall(spec)
+		}
+	}
+	return a.specSeen
 }
 
 // terminationReason returns why the job has to end, and starts that if there is a new reason.
@@ -127,12 +155,7 @@ func (a *attempt) timeExceeded() (bool, error) {
 // or that of the runner file if it is less. With an unreadable spec the default limit applies,
 // so that the job does not run forever.
 func (a *attempt) limit() time.Duration {
-	if !a.specSeen {
-		if spec, found, err := a.dir.Spec(); err == nil && found {
-			a.specSeen, a.specLimit = true, time.Duration(spec.TimeoutSeconds)*time.Second
-			a.setInstall(spec)
-		}
-	}
+	a.hasSpec()
 	own := policy.Limits{Timeout: policy.Duration(time.Duration(a.record.Policy.Limits.TimeoutSeconds) * time.Second)}
 	return own.TimeoutOf(a.specLimit, a.runner.Timing.JobLimit)
 }

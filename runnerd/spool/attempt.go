@@ -46,8 +46,7 @@ type Record struct {
 	ComponentKind string `json:"component_kind,omitempty"`
 	// Copies reports that the job was offered as a plan that first copies its artifact.
 	Copies bool `json:"copies,omitempty"`
-	// Policy is the policy of the runner file when the offer was accepted. It applies
-	// to the whole attempt.
+	// Policy is the policy of the runner file when the job process received its spec. It applies to the whole attempt.
 	Policy api.RunnerPolicy `json:"policy,omitzero"`
 	// Secrets is the section of the runner file about the store of secrets at that time.
 	Secrets json.RawMessage `json:"secrets,omitempty"`
