@@ -252,7 +252,7 @@ func TestAppliedInOrder(t *testing.T) {
 		r.stored.Environ["AWS_REGION"] != "eu-west-1" {
 		t.Errorf("stored is %+v", r.stored)
 	}
-	if want := ClusterIdentity(r.key, "ico_1", "sha256:cluster"); result.Apply.Cluster != want ||
+	if want := ClusterIdentity(r.key, "ico_1", "web", "sha256:cluster"); result.Apply.Cluster != want ||
 		result.Apply.Health.Status != api.HealthStatusReady || len(result.Apply.Outputs) != 1 {
 		t.Errorf("got %+v", result.Apply)
 	}
@@ -266,7 +266,7 @@ func TestNothingToApply(t *testing.T) {
 	r.report.Applyable = false
 	planned := r.mustPlan()
 	if planned.Applyable || planned.Bundle.Digest != "" || len(planned.Outputs) != 1 ||
-		planned.Cluster != ClusterIdentity(r.key, "ico_1", "sha256:cluster") {
+		planned.Cluster != ClusterIdentity(r.key, "ico_1", "web", "sha256:cluster") {
 		t.Errorf("got %+v", planned)
 	}
 	r.observed.Cluster = ""

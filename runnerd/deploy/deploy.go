@@ -16,6 +16,7 @@ package deploy
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -124,8 +125,10 @@ func (e *RejectedError) Error() string { return e.Err.Error() }
 func (e *RejectedError) Unwrap() error { return e.Err }
 
 // ClusterIdentity returns a cluster's identity with a hash by which this install recognizes it.
-// The hash is keyed with the install key and bound to the component: nobody else can make one
-// for a cluster that the component was never applied to.
-func ClusterIdentity(key seal.Identity, installComponent, identity string) api.ClusterIdentity {
-	return api.ClusterIdentity{Identity: identity, Hash: key.Hash("cluster/"+installComponent, []byte(identity))}
+// The hash is keyed with the install key and bound to the component, by its id on the install, which its objects are
+// labeled with, and its name, which the owner's rules mention: nobody else can make one for a cluster that the
+// component was never applied to, or pass one component off as another.
+func ClusterIdentity(key seal.Identity, installComponent, component, identity string) api.ClusterIdentity {
+	context := fmt.Sprintf("cluster/%q/%q", installComponent, component)
+	return api.ClusterIdentity{Identity: identity, Hash: key.Hash(context, []byte(identity))}
 }

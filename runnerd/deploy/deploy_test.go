@@ -24,15 +24,16 @@ func TestClusterIdentity(t *testing.T) {
 		}
 		keys[i] = made
 	}
-	first := ClusterIdentity(keys[0], "ic_web", "sha256:a")
-	if first.Identity != "sha256:a" || first.Hash == "" || first != ClusterIdentity(keys[0], "ic_web", "sha256:a") {
+	first := ClusterIdentity(keys[0], "ic_web", "web", "sha256:a")
+	if first.Identity != "sha256:a" || first.Hash == "" || first != ClusterIdentity(keys[0], "ic_web", "web", "sha256:a") {
 		t.Errorf("got %+v", first)
 	}
 	for name, hash := range map[string]string{
-		"another key":       ClusterIdentity(keys[1], "ic_web", "sha256:a").Hash,
-		"another component": ClusterIdentity(keys[0], "ic_api", "sha256:a").Hash,
-		"another cluster":   ClusterIdentity(keys[0], "ic_web", "sha256:b").Hash,
-		"no key":            ClusterIdentity(seal.Identity{}, "ic_web", "sha256:a").Hash,
+		"another key":       ClusterIdentity(keys[1], "ic_web", "web", "sha256:a").Hash,
+		"another component": ClusterIdentity(keys[0], "ic_api", "web", "sha256:a").Hash,
+		"another name":      ClusterIdentity(keys[0], "ic_web", "api", "sha256:a").Hash,
+		"another cluster":   ClusterIdentity(keys[0], "ic_web", "web", "sha256:b").Hash,
+		"no key":            ClusterIdentity(seal.Identity{}, "ic_web", "web", "sha256:a").Hash,
 	} {
 		if hash == first.Hash {
 			t.Errorf("%s: the same hash", name)

@@ -162,7 +162,7 @@ func (op *Operation) cluster(identity string) api.ClusterIdentity {
 	if identity == "" {
 		return api.ClusterIdentity{}
 	}
-	return ClusterIdentity(op.Env.Key, op.Deploy.InstallComponent, identity)
+	return ClusterIdentity(op.Env.Key, op.Deploy.InstallComponent, op.Deploy.Component, identity)
 }
 
 // pushBundle seals the bundle of a plan and pushes it to the install's registry.

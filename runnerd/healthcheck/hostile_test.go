@@ -158,7 +158,7 @@ func (r *rig) applied(part api.HealthPart, rule policy.Rule) api.ClusterIdentity
 		r.Fatal(err)
 	}
 	_ = os.Remove(filepath.Join(r.traces, "ran"))
-	return deploy.ClusterIdentity(r.key, component, found.Identity())
+	return deploy.ClusterIdentity(r.key, component, part.Deploy.Component, found.Identity())
 }
 
 func (r *rig) ran() bool {
@@ -215,8 +215,10 @@ func TestHealthOfAHostileControlPlane(t *testing.T) {
 				len(p.Cluster.Hash))
 		}, want: "waits for its next apply"},
 		"another component's": {change: func(r *rig, p *api.HealthPart) {
-			p.Cluster = deploy.ClusterIdentity(r.key, "ic_other", p.Cluster.Identity)
+			p.Cluster = deploy.ClusterIdentity(r.key, "ic_other", "web", p.Cluster.Identity)
 		}, want: "waits for its next apply"},
+		"another name": {change: func(_ *rig, p *api.HealthPart) { p.Deploy.Component = "db" },
+			want: "waits for its next apply"},
 		"a key that was lost": {change: func(r *rig, p *api.HealthPart) { r.otherKey() }, want: "waits for its next apply"},
 		"a foreign endpoint": {change: func(r *rig, p *api.HealthPart) {
 			r.plain(p, map[string]any{"endpoint": r.server.URL, "certificate_authority_data": r.authority})

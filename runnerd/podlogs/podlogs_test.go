@@ -60,10 +60,11 @@ func newRig(t *testing.T) *rig {
 	r.env.Spec = api.JobSpec{Job: "job_1", Attempt: 1, Kind: api.JobSpecKindLogs, Logs: api.LogsSpec{
 		Install: "acme", InstallID: "ins_1", RequestedBy: "vera",
 		Request: api.NewLogRequest{Component: "web", Reason: "it is slow"},
-		Part: api.HealthPart{Cluster: deploy.ClusterIdentity(key, "ic_web", r.cluster.Identity()), Deploy: api.DeploySpec{
-			InstallID: "ins_1", Component: "web", InstallComponent: "ic_web", ComponentKind: "kubernetes_manifest",
-			Cluster: api.ClusterSpec{Context: "sandbox"},
-		}},
+		Part: api.HealthPart{Cluster: deploy.ClusterIdentity(key, "ic_web", "web", r.cluster.Identity()),
+			Deploy: api.DeploySpec{
+				InstallID: "ins_1", Component: "web", InstallComponent: "ic_web", ComponentKind: "kubernetes_manifest",
+				Cluster: api.ClusterSpec{Context: "sandbox"},
+			}},
 	}}
 	return r
 }

@@ -14,9 +14,11 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/audit"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	files "github.com/nuon-toolkit/nuon/runnerd/transcript"
 )
@@ -244,5 +246,37 @@ func TestAForbiddenShell(t *testing.T) {
 	}
 	if strings.Join(events, ",") != audit.ShellRefused+","+audit.ShellRefused {
 		t.Error(events)
+	}
+}
+
+// TestAShellUnderAnotherName checks that the control plane cannot pass one component off as another in whose pods the
+// owner allows shells.
+func TestAShellUnderAnotherName(t *testing.T) {
+	key, err := seal.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := false
+	handler := Handler{"helm_chart": func(context.Context, *job.Env, api.HealthPart) (*cluster.Cluster, []api.ObjectRef,
+		error) {
+		asked = true
+		return nil, nil, errors.New("no cluster")
+	}}
+	for name, allowed := range map[string]bool{"web": true, "db": false} {
+		env := &job.Env{Root: t.TempDir(), Dir: t.TempDir(), Redact: &redact.Set{}, Key: key}
+		env.Log = job.NewLog(io.Discard, env.Redact)
+		env.Policy.Debug.Shells = []string{"web"}
+		env.Spec = api.JobSpec{Job: "job_1", Attempt: 1, Kind: api.JobSpecKindShell, Shell: api.ShellSpec{
+			InstallID: "ins_1", Request: api.NewShell{Component: "web"}, Part: api.HealthPart{
+				Cluster: deploy.ClusterIdentity(key, "ic_1", name, "sha256:a"),
+				Deploy: api.DeploySpec{InstallID: "ins_1", Component: "web", InstallComponent: "ic_1",
+					ComponentKind: "helm_chart"},
+			},
+		}}
+		asked = false
+		_, err := handler.Run(t.Context(), env)
+		if err == nil || asked != allowed || strings.Contains(err.Error(), "has not applied it") == allowed {
+			t.Errorf("applied as %s: asked %t, %v", name, asked, err)
+		}
 	}
 }
