@@ -163,7 +163,7 @@ func (r *run) renderCopy(each api.SecretCopy) (made api.SecretCopy, err error) {
 		{&made.Namespace, "namespace of a copy", each.Namespace}, {&made.Name, "name of a copy", each.Name},
 		{&made.Key, "key of a copy", each.Key},
 	} {
-		if *part.to, err = r.values.RenderPublic(part.what, part.text); err != nil {
+		if *part.to, err = r.values.RenderReported(part.what, part.text); err != nil {
 			return api.SecretCopy{}, err
 		}
 	}

@@ -238,11 +238,19 @@ func TestHostileControlPlane(t *testing.T) {
 		"a secret in a name": {r.install, copiedTo(r.copies, "{{ .nuon.install.secrets.db }}", "k"), "reads a secret"},
 		"secrets in a name": {r.install, copiedTo(r.copies, "{{ index .nuon \"install\" \"secrets\" \"db\" }}", "k"),
 			"reads a secret"},
+		"an input in a key": {r.install, copiedTo(r.copies, "a", "{{ printf \"%x\" .nuon.inputs.inputs.password }}"),
+			"reads a sensitive value"},
+		"an input in a namespace": {r.install, copiedTo("{{ .nuon.inputs.inputs.password }}", "a", "k"),
+			"reads a sensitive value"},
 		"a broken address": {r.install, api.SecretSpec{Name: "db", Address: "{{ .nuon."}, ""},
 	} {
+		var sealed []api.SealedValue
+		if c.install == r.install {
+			sealed = append(sealed, valuestest.SealValue(t, r.key, r.install, "inputs.inputs.password", "planted-2"))
+		}
 		r.installs = []string{r.install, "ins_1/../ins_2"}
 		statuses, err := r.runSpec(api.SecretsSpec{Install: "acme\x1b[2J", InstallID: c.install,
-			Secrets: []api.SecretSpec{c.secret}, Values: api.Values{Plain: plain}})
+			Secrets: []api.SecretSpec{c.secret}, Values: api.Values{Plain: plain, Sealed: sealed}})
 		status := statuses[c.secret.Name]
 		if err != nil || status.State == api.SecretStatusStatePresent || !strings.Contains(status.Problem, c.want) {
 			t.Errorf("%s: %+v %v", name, status, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
+	"github.com/nuon-toolkit/nuon/runnerd/values/valuestest"
 )
 
 func withSecret(t *testing.T) (*values.Values, *redact.Set) {
@@ -38,6 +39,31 @@ func TestSecretsOfTheCustomerAreMasked(t *testing.T) {
 		if !contains(text) || strings.Contains(strings.ToLower(known.String(text)), "planted") {
 			t.Errorf("%d characters that contain the secret are not masked", len(text))
 		}
+	}
+}
+
+// TestRenderReported checks that what is reported in clear is rendered with no secret, of the customer or sealed.
+func TestRenderReported(t *testing.T) {
+	key, err := seal.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := values.Open("ins_1", api.Values{Plain: json.RawMessage(`{"inputs":{"inputs":{"zone":"eu"}}}`),
+		Sealed: []api.SealedValue{valuestest.SealValue(t, key, "ins_1", "inputs.inputs.password", "planted-value-9")}},
+		key, &redact.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened.AddSecret("db", "planted-value-7")
+	for _, text := range []string{"{{ .nuon.install.secrets.db }}", "{{ .nuon.inputs.inputs.password }}",
+		"{{ printf \"%x\" .nuon.inputs.inputs.password }}", "{{ toJson .nuon.inputs }}"} {
+		if rendered, err := opened.RenderReported("namespace", text); err == nil {
+			t.Errorf("%s is rendered as %d characters", text, len(rendered))
+		}
+	}
+	if rendered, err := opened.RenderReported("namespace", "web-{{ .nuon.inputs.inputs.zone }}"); err != nil ||
+		rendered != "web-eu" {
+		t.Error(rendered, err)
 	}
 }
 

@@ -138,6 +138,9 @@ func decodeSecret(path render.Path, opened seal.Secret) any {
 func maskLeaves(value any) any {
 	switch value := value.(type) {
 	case string:
+		if value == "" {
+			return "" // as an optional input that nobody entered
+		}
 		return "nuon-disguise-" + fmt.Sprint(len(value))
 	case json.Number:
 		return json.Number("271828")
@@ -170,22 +173,28 @@ func (v *Values) Get(path ...string) (string, bool) {
 // Render renders one template; name is its name in errors. The parts of the result that depend
 // on a secret become secrets, too.
 func (v *Values) Render(name, text string) (string, error) {
+	rendered, _, err := v.RenderMasked(name, text)
+	return rendered, err
+}
+
+// RenderMasked is Render. It also returns what the template renders to with other values in place of the secrets, so
+// that a caller can tell which parts depend on one; empty if it renders to nothing with these.
+func (v *Values) RenderMasked(name, text string) (rendered, masked string, err error) {
 	template, err := render.Parse(name, text)
 	if err != nil {
-		return "", fmt.Errorf("%w; correct the component's config", err)
+		return "", "", fmt.Errorf("%w; correct the component's config", err)
 	}
-	rendered, err := template.Execute(v.tree)
-	if err != nil {
-		return "", fmt.Errorf("%w; correct the component's config, or deploy first what it reads", err)
+	if rendered, err = template.Execute(v.tree); err != nil {
+		return "", "", fmt.Errorf("%w; correct the component's config, or deploy first what it reads", err)
 	}
-	if v.referencesSealed(template) {
-		other, err := template.Execute(v.masked)
-		if err != nil {
-			other = "" // it fails with another value: then the whole text is secret
-		}
-		v.Secrets.addDifference(rendered, other)
+	if !v.referencesSealed(template) {
+		return rendered, rendered, nil
 	}
-	return rendered, nil
+	if masked, err = template.Execute(v.masked); err != nil {
+		masked = "" // it fails with another value: then the whole text is secret
+	}
+	v.Secrets.addDifference(rendered, masked)
+	return rendered, masked, nil
 }
 
 // referencesSealed reports whether a template can read a sealed value or a secret of the customer.
@@ -239,8 +248,8 @@ func (v *Values) RenderAuthentic(name, text string) (string, error) {
 // isOneReference matches a template that is nothing but one value.
 var isOneReference = lazyregexp.New(`^\{\{-?\s*\.nuon(\.[A-Za-z0-9_]+)+\s*-?\}\}$`)
 
-// RenderPublic renders a template whose result others can see: a namespace, the words of a command. It returns an error
-// for one that reads a secret of the customer.
+// RenderPublic renders a template whose result others on the machine can see: the words of a command. It returns an
+// error for one that reads a secret of the customer.
 func (v *Values) RenderPublic(name, text string) (string, error) {
 	template, err := render.Parse(name, text)
 	if err != nil {
@@ -254,6 +263,20 @@ func (v *Values) RenderPublic(name, text string) (string, error) {
 		}
 	}
 	return v.Render(name, text)
+}
+
+// RenderReported renders a template whose result is sent to the control plane in clear, such as a namespace. It returns
+// an error for one that reads a sealed value or a secret of the customer.
+func (v *Values) RenderReported(name, text string) (string, error) {
+	rendered, err := v.RenderPublic(name, text)
+	if err != nil {
+		return "", err
+	}
+	if template, err := render.Parse(name, text); err != nil || references(template, v.sealed) {
+		return "", errors.Join(fmt.Errorf("%s reads a sensitive value, and the result is reported in clear; use a value "+
+			"that is not sensitive", name), err)
+	}
+	return rendered, nil
 }
 
 // RenderAll renders a map of templates. In errors each is named kind.key.

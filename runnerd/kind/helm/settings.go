@@ -30,7 +30,7 @@ var namespaceForm = lazyregexp.New(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 // renderLocation renders the location of a release: its namespace, and the storage driver of its record.
 func renderLocation(spec api.HelmSpec, opened *values.Values) (settings, error) {
 	made := settings{Release: spec.Release}
-	namespace, err := opened.RenderPublic("namespace", spec.Namespace)
+	namespace, err := opened.RenderReported("namespace", spec.Namespace)
 	if err != nil {
 		return settings{}, err
 	}
@@ -39,7 +39,7 @@ func renderLocation(spec api.HelmSpec, opened *values.Values) (settings, error) 
 			fmt.Errorf("namespace comes to %q, which is no name of a namespace: lower-case letters, digits and dashes, at "+
 				"most 63; correct the component's namespace", made.Namespace)
 	}
-	driver, err := opened.RenderPublic("storage_driver", spec.StorageDriver)
+	driver, err := opened.RenderReported("storage_driver", spec.StorageDriver)
 	if err != nil {
 		return settings{}, err
 	}

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/diff"
@@ -64,7 +65,7 @@ func read(ctx context.Context, op *deploy.Operation) ([]object, string, error) {
 	if op.Destroy {
 		return nil, "", nil
 	}
-	namespace, err := op.Values.RenderPublic("namespace", op.Deploy.Manifest.Namespace)
+	namespace, err := op.Values.RenderReported("namespace", op.Deploy.Manifest.Namespace)
 	if err != nil {
 		return nil, "", err
 	}
@@ -72,7 +73,7 @@ func read(ctx context.Context, op *deploy.Operation) ([]object, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	text, err := textOf(op.Deploy, packed, op.Values)
+	text, masked, err := textOf(op.Deploy, packed, op.Values)
 	if err != nil {
 		return nil, "", err
 	}
@@ -80,10 +81,39 @@ func read(ctx context.Context, op *deploy.Operation) ([]object, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	if masked != text {
+		if err := checkIdentities(objects, masked, op.Secrets.Contains()); err != nil {
+			return nil, "", err
+		}
+	}
 	for _, o := range objects {
 		cluster.AddSecretValues(o.Object, op.Secrets)
 	}
 	return objects, namespace, nil
+}
+
+// checkIdentities returns an error if the kind, name or namespace of an object depends on a secret: they are reported
+// in clear, as the inventory. masked is the manifest with other values in place of the secrets. If it cannot be read,
+// the manifest interprets a secret, and contains finds what is left of it in a name.
+func checkIdentities(objects []object, masked string, contains func(string) bool) error {
+	others, err := decode(masked)
+	same := map[api.ObjectRef]bool{}
+	for _, o := range others {
+		same[cluster.RefOf(o.Unstructured)] = true
+	}
+	var problems []error
+	for _, o := range objects {
+		ref := cluster.RefOf(o.Unstructured)
+		depends := !same[ref]
+		if masked == "" || err != nil {
+			depends = slices.ContainsFunc([]string{ref.Group, ref.Version, ref.Kind, ref.Namespace, ref.Name}, contains)
+		}
+		if depends {
+			problems = append(problems, fmt.Errorf("%s: the kind, name or namespace of the object depends on a sensitive "+
+				"value, and they are reported in clear; use a value that is not sensitive", o.place))
+		}
+	}
+	return joined(problems)
 }
 
 // Plan does a dry run of each object's apply request.

@@ -87,30 +87,31 @@ func (s *session) resource(ref api.ObjectRef) (dynamic.ResourceInterface, error)
 	return s.client.Resource(mapping.Resource).Namespace(ref.Namespace), nil
 }
 
-// textOf returns the rendered manifest of an artifact.
-func textOf(deploy api.DeploySpec, packed artifact.Artifact, opened *values.Values) (string, error) {
+// textOf returns the rendered manifest of an artifact, and what it renders to with other values in place of the
+// secrets.
+func textOf(deploy api.DeploySpec, packed artifact.Artifact, opened *values.Values) (text, masked string, err error) {
 	if packed.Type != artifact.MediaManifest {
-		return "", fmt.Errorf("the artifact is of type %s, not a manifest; this is a bug in the control plane; report it",
+		return "", "", fmt.Errorf("the artifact is of type %s, not a manifest; this is a bug in the control plane; report it",
 			packed.Type)
 	}
 	if version := packed.Annotations[artifact.AnnotationFormat]; version != formatVersion {
-		return "", fmt.Errorf("the manifest was packed in format %q, this runner reads format %s; update the runner, or "+
+		return "", "", fmt.Errorf("the manifest was packed in format %q, this runner reads format %s; update the runner, or "+
 			"build the component again", version, formatVersion)
 	}
 	files, err := packed.Files(artifact.Limits{})
 	if err != nil {
-		return "", fmt.Errorf("unpack the manifest: %w", err)
+		return "", "", fmt.Errorf("unpack the manifest: %w", err)
 	}
 	for _, file := range files {
 		if file.Path != fileName || file.Link != "" {
 			continue
 		}
 		if !deploy.Manifest.Templates || packed.Annotations[annotationTemplates] == "false" {
-			return string(file.Content), nil
+			return string(file.Content), string(file.Content), nil
 		}
-		return opened.Render("manifest", string(file.Content))
+		return opened.RenderMasked("manifest", string(file.Content))
 	}
-	return "", fmt.Errorf("the artifact holds no %s: %w; build the component again", fileName, fs.ErrNotExist)
+	return "", "", fmt.Errorf("the artifact holds no %s: %w; build the component again", fileName, fs.ErrNotExist)
 }
 
 // each calls work for 0 … n-1 with 8 workers, until a call returns an error.
