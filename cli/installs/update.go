@@ -55,6 +55,9 @@ Loosening the approval settings needs the approver role. Who set them, and when,
 with every approval that they give. With --approvals-by-others, nobody can approve a plan, a script or
 a looser setting that they requested themselves.
 
+Adding an account ID, project, subscription or tenant with --account needs the admin role: a machine of that
+account registers as the runner of the install without a confirmation.
+
 An install that is managed by a file is changed with "nuon installs sync".`,
 		Example: `  nuon installs update acme --input greeting=hello --preview
   nuon installs update acme --input-file settings=@settings.json --wait

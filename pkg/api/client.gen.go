@@ -2779,7 +2779,7 @@ type InstallStatus string
 
 // InstallChange defines model for InstallChange.
 type InstallChange struct {
-	// Account parts of the cloud account that are not set yet; changing a part that is set is 409 fixed
+	// Account parts of the cloud account that are not set yet; account_id, project_id, subscription_id and tenant_id need the role admin; changing a part that is set is 409 fixed, and naming another account than the confirmed one is 409 confirmed_other_account
 	Account map[string]map[string]string `json:"account,omitempty,omitzero"`
 
 	// AllowDestroy true requires an approver, as approve-all does

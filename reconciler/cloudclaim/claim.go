@@ -36,6 +36,11 @@ var (
 	ErrWaiting = &refusal.Error{Kind: refusal.Conflict, Code: "waiting_for_confirmation",
 		Title: "this cloud identity waits for a confirmation", RetryAfter: confirmationPause,
 		Remedy: "The vendor confirms it with `nuon runners confirm`; compare the account with the customer first."}
+	// ErrConfirmedOther: the account is named for an install where a person confirmed another one.
+	ErrConfirmedOther = refusal.New(refusal.Conflict, "confirmed_other_account",
+		"a person confirmed another account for this install",
+		"Name the confirmed account. If the customer moved to another one, run `nuon runners replace`, confirm the "+
+			"machine there with `nuon runners confirm`, and name that account then.")
 	// ErrNoClaim: nothing waits under this id.
 	ErrNoClaim = refusal.New(refusal.NotFound, "not_found", "no such claim waits for a confirmation",
 		"`nuon runners get` lists those that wait.")

@@ -40,6 +40,25 @@ func accountsOf(install store.Install) (accounts, error) {
 	return a, nil
 }
 
+// CheckNamed refuses to name an account for an install where a person confirmed another one, because
+// the named one wins. Error: ErrConfirmedOther.
+func CheckNamed(install store.Install) error {
+	a, err := accountsOf(install)
+	if err != nil {
+		return err
+	}
+	if a.confirmed.Account == "" {
+		return nil
+	}
+	if a.named.Cloud != "" && a.named.Cloud != a.confirmed.Cloud ||
+		a.named.Account != "" && a.named.Account != a.confirmed.Account ||
+		a.named.Tenant != "" && a.named.Tenant != a.confirmed.Tenant {
+		return ErrConfirmedOther.With("install %s is on %s in the account %s, which was confirmed", install.Name,
+			a.confirmed.Cloud, a.confirmed.Account)
+	}
+	return nil
+}
+
 // verdict is the decision about a proven identity.
 type verdict int
 

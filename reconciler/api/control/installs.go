@@ -301,9 +301,12 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 	if err != nil {
 		return err
 	}
-	who := callerOf(ctx)
+	who, by := callerOf(ctx), orElse(string(c.By), string(api.InstallManagedByManual))
 	now, to := workflow.SettingsOf(row), workflow.SettingsOf(as)
-	if err := mayLoosen(who, row.Name, now, to, orElse(string(c.By), string(api.InstallManagedByManual))); err != nil {
+	if err := mayLoosen(who, row.Name, now, to, by); err != nil {
+		return err
+	}
+	if err := mayNameAccount(who, row, as, by); err != nil {
 		return err
 	}
 	if err := rollout.CheckToggles(ctx, tx, row, as); err != nil {
@@ -340,8 +343,7 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 	}
 	detail := map[string]any{
 		"inputs": each(c.Inputs, func(i api.InputValue) string { return i.Name }), "approval": c.Approval,
-		"allow_destroy": as.AllowDestroy,
-		"by":            orElse(string(c.By), string(api.InstallManagedByManual)),
+		"allow_destroy": as.AllowDestroy, "by": by,
 	}
 	for name, given := range map[string]any{
 		"toggles": c.Toggles, "labels": c.Labels, "account": c.Account, "managed_by": c.ManagedBy,

@@ -57,6 +57,10 @@ func previewInstall(
 	if err != nil {
 		return nil, err
 	}
+	by := orElse(string(c.By), string(api.InstallManagedByManual))
+	if err := mayNameAccount(callerOf(ctx), row, as, by); err != nil {
+		return nil, err
+	}
 	given := inputs.MarkEntered(config, c.Inputs)
 	if len(given) > 0 {
 		kept, err := tx.InputsOfInstalls(ctx, tx.Org, []string{row.ID})

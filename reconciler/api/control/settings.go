@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/cloudclaim"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -35,6 +37,10 @@ var accountKeys = map[string][]string{
 	"aws_account": {"account_id", "region"}, "azure_account": {"location", "subscription_id", "tenant_id"},
 	"gcp_account": {"project_id", "region"},
 }
+
+// accountIDs are the keys that name an account. They decide whose machine registers as the runner of
+// an install; the other keys of accountKeys are places in the account.
+var accountIDs = []string{"account_id", "project_id", "subscription_id", "tenant_id"}
 
 // settings are the settings of an install, current or proposed.
 type settings struct {
@@ -113,6 +119,49 @@ func mayLoosen(c caller, install string, now, to workflow.Settings, by string) e
 		Detail: "Ask an approver to make the change, or write it in the install's file in installs/: there it waits for an " +
 			"approver.",
 	}
+}
+
+// mayNameAccount refuses to name the account of an existing install to a person who may not confirm
+// one, and to everyone if another account was confirmed. A machine of the named account registers
+// without a confirmation, and the install's secrets are sealed to its key.
+func mayNameAccount(c caller, row, as store.Install, by string) error {
+	before, err := settingsOf(row)
+	if err != nil {
+		return err
+	}
+	after, err := settingsOf(as)
+	if err != nil {
+		return err
+	}
+	if named := newAccountIDs(before.account, after.account); len(named) > 0 && c.role < needs["ConfirmRunner"] {
+		remedy := "Ask an admin to make the change with `nuon installs update`"
+		if by == string(api.InstallManagedByConfig) {
+			remedy = "Ask an admin to run `nuon installs sync`"
+		}
+		return problem.Error{
+			Status: http.StatusForbidden, Code: "forbidden",
+			Title: fmt.Sprintf("token %s has the role %s; to name the cloud account of install %s (%s) needs %s",
+				quoted(c.actor), c.role, row.Name, strings.Join(named, ", "), needs["ConfirmRunner"]),
+			Detail: remedy + ": a machine of that account registers as the install's runner without a confirmation.",
+		}
+	}
+	if reflect.DeepEqual(before.account, after.account) {
+		return nil
+	}
+	return cloudclaim.CheckNamed(as)
+}
+
+// newAccountIDs returns the keys in after that name an account and have other values in before.
+func newAccountIDs(before, after map[string]map[string]string) []string {
+	var named []string
+	for kind, values := range after {
+		for _, key := range accountIDs {
+			if values[key] != before[kind][key] {
+				named = append(named, key)
+			}
+		}
+	}
+	return named
 }
 
 // mayChange refuses a change by people to an install that install files manage, and the reverse,

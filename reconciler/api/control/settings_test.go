@@ -162,7 +162,7 @@ func TestTheAccountNeverChanges(t *testing.T) {
 	}
 }
 
-// TestTheAccountGrows checks that what an account lacks can be added.
+// TestTheAccountGrows checks that what an account lacks can be added, by an admin.
 func TestTheAccountGrows(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -170,7 +170,7 @@ func TestTheAccountGrows(t *testing.T) {
 	want := map[string]string{}
 	for key, value := range map[string]string{"project_id": "acme-1", "region": "europe-west3"} {
 		want[key] = value
-		got := w.call(w.one.token["operator"], http.MethodPatch, path,
+		got := w.call(w.one.token["admin"], http.MethodPatch, path,
 			api.InstallChange{Account: map[string]map[string]string{"gcp_account": {key: value}}})
 		if got.Status != http.StatusOK {
 			t.Fatalf("%d %s", got.Status, got.Body)
@@ -179,6 +179,82 @@ func TestTheAccountGrows(t *testing.T) {
 	if diff := cmp.Diff(map[string]map[string]string{"gcp_account": want}, w.install(path).Account); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestOnlyAdminsNameTheAccount checks that naming the account of an existing install needs the role
+// that confirms one, also from an install file, and that an operator may name the region.
+func TestOnlyAdminsNameTheAccount(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.shop()
+	for _, c := range []struct{ kind, key, value, place string }{
+		{"aws_account", "account_id", "123456789012", "region"}, {"gcp_account", "project_id", "acme-1", "region"},
+		{"azure_account", "subscription_id", "00000000-0000-0000-0000-000000000001", "location"},
+		{"azure_account", "tenant_id", "00000000-0000-0000-0000-000000000002", "location"},
+	} {
+		w.exec("update installs set account = '{}', managed_by = 'manual'")
+		name := api.InstallChange{Account: map[string]map[string]string{c.kind: {c.key: c.value, c.place: "x"}}}
+		byFile := name
+		byFile.By, byFile.ManagedBy = "config", "config"
+		for _, role := range []string{"operator", "approver"} {
+			for remedy, change := range map[string]api.InstallChange{"installs update": name, "installs sync": byFile} {
+				for _, got := range []answer{w.patch(role, change),
+					w.call(w.one.token[role], http.MethodPost, path+"/preview", change)} {
+					p := w.refusedAs(got, http.StatusForbidden, "forbidden")
+					if !strings.Contains(p.Title, "role "+role) || !strings.Contains(p.Title, c.key+") needs admin") ||
+						!strings.Contains(p.Detail, "Ask an admin") || !strings.Contains(p.Detail, remedy) {
+						t.Errorf("the refusal of %s as %s does not state what to do: %+v", c.key, role, p)
+					}
+				}
+			}
+		}
+		place := api.InstallChange{Account: map[string]map[string]string{c.kind: {c.place: "x"}}}
+		if got := w.patch("operator", place); got.Status != http.StatusOK {
+			t.Errorf("an operator names the %s: %d %s", c.place, got.Status, got.Body)
+		}
+		if diff := cmp.Diff(place.Account, w.install(path).Account); diff != "" {
+			t.Error(diff)
+		}
+		for _, role := range []string{"admin", "operator"} { // the second changes nothing
+			if got := w.patch(role, name); got.Status != http.StatusOK {
+				t.Errorf("%s names %s: %d %s", role, c.key, got.Status, got.Body)
+			}
+		}
+		if diff := cmp.Diff(name.Account, w.install(path).Account); diff != "" {
+			t.Error(diff)
+		}
+	}
+	// A new install may name its account: nothing is sealed for it yet.
+	w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "west",
+		Account: map[string]map[string]string{"aws_account": {"account_id": "123456789012"}}}, http.StatusCreated)
+}
+
+// TestNoOtherAccountThanTheConfirmedOne checks that nobody names another account than the one that a
+// person confirmed, because the named one wins.
+func TestNoOtherAccountThanTheConfirmedOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	w.exec(`update installs set confirmed_account = '{"cloud":"aws","account":"123456789012"}'`)
+	for role, account := range map[string]map[string]map[string]string{
+		"admin":    {"aws_account": {"account_id": "999999999999"}},
+		"operator": {"gcp_account": {"region": "europe-west3"}}, // the machines of another cloud could register no more
+	} {
+		p := w.refusedAs(w.patch(role, api.InstallChange{Account: account}), http.StatusConflict,
+			"confirmed_other_account")
+		if !strings.Contains(p.Title, "123456789012") || !strings.Contains(p.Detail, "nuon runners confirm") {
+			t.Errorf("the refusal does not name the account and the remedy: %+v", p)
+		}
+	}
+	for _, part := range []map[string]string{{"region": "eu-central-1"}, {"account_id": "123456789012"}} {
+		account := map[string]map[string]string{"aws_account": part}
+		if got := w.patch("admin", api.InstallChange{Account: account}); got.Status != http.StatusOK {
+			t.Errorf("%v: %d %s", part, got.Status, got.Body)
+		}
+	}
+	w.exec(`update installs set confirmed_account = '{"cloud":"azure","account":"a","tenant":"b"}', account = '{}'`)
+	tenant := map[string]map[string]string{"azure_account": {"tenant_id": "00000000-0000-0000-0000-000000000002"}}
+	w.refusedAs(w.patch("admin", api.InstallChange{Account: tenant}), http.StatusConflict, "confirmed_other_account")
 }
 
 // TestSwitching checks that a component that others need cannot be switched off, and that one that
