@@ -12,8 +12,12 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// keepAlive is the interval at which a quiet stream sends a comment.
-const keepAlive = 15 * time.Second
+// keepAlive is the interval at which a quiet stream sends a comment. At workflowLook it also reads the
+// workflow: changes send a notification, and the removal of a workflow does not.
+const (
+	keepAlive    = 15 * time.Second
+	workflowLook = 2 * time.Minute
+)
 
 // followerTime is how long a client may take to read one event before it is disconnected.
 const followerTime = 30 * time.Second
@@ -55,41 +59,75 @@ func (f workflowStream) VisitStreamWorkflowResponse(w http.ResponseWriter) error
 func (f workflowStream) write(ctx context.Context, w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // turns off the buffering of proxies that support it
-	out := http.NewResponseController(w)
-	org := callerOf(ctx).org.ID
-	draining := f.server.draining(ctx)
-	rung, stop := f.server.bell.Wait(store.ChannelWorkflows, org+"/"+f.workflow)
+	rung, stop := f.server.bell.Wait(store.ChannelWorkflows, callerOf(ctx).org.ID+"/"+f.workflow)
 	defer stop()
-	alive := time.NewTicker(keepAlive)
+	alive, look := time.NewTicker(keepAlive), time.NewTicker(workflowLook)
 	defer alive.Stop()
-	for {
-		_ = out.SetWriteDeadline(time.Now().Add(followerTime)) // only the writers of tests have no deadlines
-		var now api.Workflow
-		err := f.server.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+	defer look.Stop()
+	f.follow(ctx, w, wakeups{
+		draining: f.server.draining(ctx), rung: rung, alive: alive.C, look: look.C,
+	}, func(ctx context.Context) (now api.Workflow, err error) {
+		err = f.server.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 			now, err = viewWorkflow(ctx, tx, f.workflow)
 			return err
 		})
+		return now, err
+	})
+	return nil
+}
+
+// wakeups is what a quiet stream waits for.
+type wakeups struct {
+	draining, rung <-chan struct{}
+	alive, look    <-chan time.Time
+}
+
+// follow writes the states that read returns, until the stream ends.
+func (f workflowStream) follow(
+	ctx context.Context, w http.ResponseWriter, wake wakeups, read func(context.Context) (api.Workflow, error),
+) {
+	out := http.NewResponseController(w)
+	for {
+		now, err := read(ctx)
 		if err != nil {
-			return nil // the headers are sent: the client reconnects and gets the error then
+			return // the headers are sent: the client reconnects and gets the error then
 		}
+		_ = out.SetWriteDeadline(time.Now().Add(followerTime)) // only the writers of tests have no deadlines
 		if now.Revision > f.after {
 			f.after = now.Revision
 			if err := writeEvent(w, "workflow", strconv.FormatInt(now.Revision, 10), now); err != nil {
-				return nil // the client has disconnected
+				return // the client has disconnected
 			}
 		}
 		if err := out.Flush(); err != nil || now.Status != api.WorkflowStatusRunning {
-			return nil // the client has disconnected, or the workflow has ended
+			return // the client has disconnected, or the workflow has ended
 		}
+		if !wake.await(ctx, w) {
+			return
+		}
+	}
+}
+
+// await sends comments until the workflow may have changed. It returns false when the stream is to end.
+func (wake wakeups) await(ctx context.Context, w http.ResponseWriter) bool {
+	out := http.NewResponseController(w)
+	for {
 		select {
 		case <-ctx.Done():
-			return nil // the client has disconnected, or its token has become invalid
-		case <-draining:
-			return nil // the client reconnects to another replica
-		case <-rung:
-		case <-alive.C:
+			return false // the client has disconnected, or its token has become invalid
+		case <-wake.draining:
+			return false // the client reconnects to another replica
+		case <-wake.rung:
+			return true
+		case <-wake.look:
+			return true
+		case <-wake.alive:
+			_ = out.SetWriteDeadline(time.Now().Add(followerTime))
 			if _, err := fmt.Fprint(w, ": still here\n\n"); err != nil {
-				return nil // the client has disconnected
+				return false // the client has disconnected
+			}
+			if err := out.Flush(); err != nil {
+				return false // the client has disconnected
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/forge"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/reconciler/api/ratelimit"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
@@ -47,6 +49,53 @@ func TestTokenThatAsksTooMuch(t *testing.T) {
 	if good, _ := count(w.one.token["viewer"]); good != 2 {
 		t.Errorf("after 2 s %d requests were answered", good)
 	}
+}
+
+// TestStreamsOfOneTokenAreBounded checks that a token that has too many open streams gets no other one
+// of any kind until one ends, that it is answered otherwise, and that other tokens are not affected.
+func TestStreamsOfOneTokenAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	paths, workflow, _ := w.streams()
+	w.serve(ratelimit.Options{Rate: 10_000, Streams: len(paths)})
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	for _, path := range paths {
+		w.open(ctx, path, "")
+	}
+	opens := func(role, path string) bool {
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+path, nil)
+		must(t, err)
+		r.Header.Set("Authorization", "Bearer "+w.one.token[role])
+		r.Header.Set("Accept", "text/event-stream")
+		got, err := http.DefaultClient.Do(r)
+		must(t, err)
+		must(t, got.Body.Close())
+		return got.StatusCode == http.StatusOK
+	}
+	for _, path := range paths {
+		if opens("operator", path) {
+			t.Fatalf("%s: opened", path)
+		}
+		refused := w.call(w.one.token["operator"], http.MethodGet, path, nil, "Accept", "text/event-stream")
+		p := w.refusedAs(refused, http.StatusTooManyRequests, "too_many_streams")
+		if p.Detail == "" || refused.Header.Get("Retry-After") != "5" {
+			t.Errorf("%s: %+v, Retry-After %q", path, p, refused.Header.Get("Retry-After"))
+		}
+	}
+	if got := w.call(w.one.token["operator"], http.MethodGet, "/v1/jobs/job_busy/logs", nil); got.Status != http.StatusOK {
+		t.Errorf("a log at once: %d %s", got.Status, got.Body)
+	}
+	events := "/v1/workflows/" + workflow + "/events"
+	if !opens("viewer", events) {
+		t.Error("another token opens no stream")
+	}
+	leave()
+	testtime.Until(t, "the token opens a stream after its others have ended", func() bool {
+		return opens("operator", events)
+	})
 }
 
 // TestGuesses checks that an address that sends only wrong tokens causes no more lookups, except

@@ -23,14 +23,20 @@ const (
 type streamKey struct{}
 
 // stream calls write for a response that is a stream of server-sent events: without deadlines, and
-// with a context that ends soon after the caller's token becomes invalid. It refuses an operation
-// that openapi.yaml does not declare as a stream, because its context has already ended.
+// with a context that ends soon after the caller's token becomes invalid. It refuses a stream of a token
+// that has too many open, and an operation that openapi.yaml does not declare as a stream, because its
+// context has already ended.
 func (s *Server) stream(
 	ctx context.Context, w http.ResponseWriter, write func(context.Context, http.ResponseWriter) error,
 ) error {
 	if _, declared := ctx.Value(streamKey{}).(string); !declared {
 		return errors.New("openapi.yaml declares no response of type text/event-stream for this operation")
 	}
+	release, err := s.quota.OpenStream(callerOf(ctx).token)
+	if err != nil {
+		return err
+	}
+	defer release()
 	middleware.Unhurried(w)
 	ctx, stop := s.untilTokenEnds(ctx)
 	defer stop()

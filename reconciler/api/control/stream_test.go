@@ -29,19 +29,26 @@ func streamed(t *testing.T, names map[string]string) []string {
 	return paths
 }
 
+// streams seeds something that runs for each stream of the document, and returns the paths of the streams with the
+// workflow and the runner.
+func (w *world) streams() (paths []string, workflow string, runner store.Runner) {
+	w.Helper()
+	w.one.fill()
+	w.exec("update workflows set status = 'running'")
+	runner, _ = w.one.runner("busy", "install", false)
+	w.one.add("jobs", "id", "job_busy", "runner_id", runner.ID, "kind", "plan", "status", string(jobs.JobQueued),
+		"owner_kind", "step", "owner_id", "x", "spec", "{}", "reason", "x")
+	w.one.add("shells", "job_id", "job_busy", "token_id", w.one.ids["token"])
+	workflow = w.one.ids["workflow"]
+	return streamed(w.T, map[string]string{"workflow": workflow, "job": "job_busy", "runner": "busy"}), workflow, runner
+}
+
 // TestEveryStream follows each route that the document declares as a stream until it has sent what
 // happened after it was opened.
 func TestEveryStream(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.one.fill()
-	w.exec("update workflows set status = 'running'")
-	runner, _ := w.one.runner("busy", "install", false)
-	w.one.add("jobs", "id", "job_busy", "runner_id", runner.ID, "kind", "plan", "status", string(jobs.JobQueued),
-		"owner_kind", "step", "owner_id", "x", "spec", "{}", "reason", "x")
-	w.one.add("shells", "job_id", "job_busy", "token_id", w.one.ids["token"])
-	workflow := w.one.ids["workflow"]
-
+	paths, workflow, runner := w.streams()
 	follow := map[string]func(context.Context, *store.Tx) error{
 		"/v1/workflows/" + workflow + "/events": func(ctx context.Context, tx *store.Tx) error {
 			w.exec("update workflows set revision = revision + 1 where id = $1", workflow)
@@ -62,7 +69,7 @@ func TestEveryStream(t *testing.T) {
 			return tx.Notify(ctx, store.ChannelLogs, tx.Org+"/"+runner.ID)
 		},
 	}
-	for _, path := range streamed(t, map[string]string{"workflow": workflow, "job": "job_busy", "runner": "busy"}) {
+	for _, path := range paths {
 		if follow[path] == nil {
 			t.Errorf("this test does not follow %s", path)
 			continue

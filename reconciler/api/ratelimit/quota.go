@@ -1,5 +1,5 @@
-// Package ratelimit limits the request rate per caller, so that a broken program or somebody who
-// guesses tokens does not affect other callers. It counts requests by caller, failed
+// Package ratelimit limits the request rate and the open streams per caller, so that a broken program
+// or somebody who guesses tokens does not affect other callers. It counts requests and open streams by caller, failed
 // authentications with a genuine token (package token) by that token, and other failed
 // authentications by address, in memory and per replica. It makes no authorization decisions. The
 // control API and the runner API call it before they look up a token.
@@ -26,6 +26,9 @@ type Options struct {
 	// once; zero means DefaultRate, and ten times the rate.
 	Rate  float64
 	Burst int
+	// Streams is the number of streams that one caller may have open at once; zero means
+	// DefaultStreams.
+	Streams int
 	// BehindProxy reads the client's address from the last entry of X-Forwarded-For, which the
 	// proxy in front of this listener must set. Without it all clients of a proxy count as one
 	// address.
@@ -36,6 +39,13 @@ type Options struct {
 
 // DefaultRate is the sustained number of requests a second for one caller.
 const DefaultRate = 200
+
+// DefaultStreams is the number of streams that one caller may have open at once. A nuon command opens one
+// or two.
+const DefaultStreams = 100
+
+// streamPause is when a client whose stream was refused may try again.
+const streamPause = 5 * time.Second
 
 // Limits of failed authentications of one address without a genuine token, and of one genuine
 // token. A person who mistypes does not reach them.
@@ -57,6 +67,7 @@ type Quota struct {
 	known     map[[sha256.Size]byte]*rate.Limiter // by credential, to reject without a lookup
 	void      map[[sha256.Size]byte]*rate.Limiter // by genuine token that authenticated nobody
 	strangers map[string]*rate.Limiter            // by address
+	streams   map[string]int                      // open ones by authenticated caller, without zeros
 }
 
 // New returns an empty quota.
@@ -67,12 +78,16 @@ func New(o Options) *Quota {
 	if o.Burst <= 0 {
 		o.Burst = int(math.Ceil(10 * o.Rate))
 	}
+	if o.Streams <= 0 {
+		o.Streams = DefaultStreams
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	return &Quota{
 		options: o, callers: map[string]*rate.Limiter{}, known: map[[sha256.Size]byte]*rate.Limiter{},
 		void: map[[sha256.Size]byte]*rate.Limiter{}, strangers: map[string]*rate.Limiter{},
+		streams: map[string]int{},
 	}
 }
 
@@ -121,6 +136,32 @@ func (q *Quota) Good(credential, caller string) {
 		room(q.known, q.options.Now())
 		q.known[sum] = limit
 	}
+}
+
+// OpenStream counts a stream of a caller until release is called. It returns a problem if the caller has
+// too many open.
+func (q *Quota) OpenStream(caller string) (release func(), err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.streams[caller] >= q.options.Streams {
+		return nil, q.tooManyStreams()
+	}
+	q.streams[caller]++
+	return sync.OnceFunc(func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if q.streams[caller]--; q.streams[caller] == 0 {
+			delete(q.streams, caller)
+		}
+	}), nil
+}
+
+func (q *Quota) tooManyStreams() error {
+	e := problem.New(http.StatusTooManyRequests, "too_many_streams",
+		"this token has "+strconv.Itoa(q.options.Streams)+" open streams, which is the limit",
+		"End a command that follows a workflow, a log or a shell, or use another token.")
+	e.RetryAfter = int(streamPause.Seconds())
+	return e
 }
 
 // Bad records that a credential is not valid, or no longer.

@@ -76,6 +76,43 @@ func TestOneCallerIsBoundedAndNoOther(t *testing.T) {
 	}
 }
 
+// TestOpenStreamsAreCounted: each caller has a limit, an ended stream frees its place once, and nothing is
+// left behind.
+func TestOpenStreamsAreCounted(t *testing.T) {
+	q := New(Options{Streams: 2})
+	var releases []func()
+	for _, caller := range []string{"alice", "alice", "bob"} {
+		release, err := q.OpenStream(caller)
+		if err != nil {
+			t.Fatalf("%s: %v", caller, err)
+		}
+		releases = append(releases, release)
+	}
+	_, err := q.OpenStream("alice")
+	if p, known := problem.Of(err); !known || p.Status != http.StatusTooManyRequests || p.Code != "too_many_streams" ||
+		p.RetryAfter != 5 || p.Title != "this token has 2 open streams, which is the limit" || p.Detail == "" {
+		t.Errorf("refused with %+v", p)
+	}
+	releases[0]()
+	releases[0]()
+	again, err := q.OpenStream("alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.OpenStream("alice"); err == nil {
+		t.Error("one ended stream freed two places")
+	}
+	for _, release := range append(releases, again) {
+		release()
+	}
+	if len(q.streams) != 0 {
+		t.Errorf("left behind: %v", q.streams)
+	}
+	if New(Options{}).options.Streams != DefaultStreams {
+		t.Error("without an option there is no limit")
+	}
+}
+
 // TestRefusalsCostNothing: requests over the limit do not extend the wait.
 func TestRefusalsCostNothing(t *testing.T) {
 	c := newClock(Options{Rate: 1, Burst: 1})
