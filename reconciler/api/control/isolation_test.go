@@ -124,7 +124,7 @@ func requests(t *testing.T, op operation, of *tenant) []request {
 		}
 		all = next
 	}
-	for _, filter := range []string{"app", "install"} {
+	for _, filter := range []string{"app", "install", "runner"} {
 		if op.has(filter) {
 			path := all[0].path
 			for _, key := range keys(of)[filter] {

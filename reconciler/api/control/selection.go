@@ -34,6 +34,9 @@ func selectionOf(ctx context.Context, tx *store.Tx, p api.ListInstallsParams) (s
 	}
 	if p.Runner != "" {
 		runner, err := tx.ViewRunner(ctx, tx.Org, p.Runner)
+		if err == nil {
+			err = runnerIsSeen(ctx, tx, runner)
+		}
 		if err != nil {
 			return f, named("runner", p.Runner, err)
 		}
