@@ -53,11 +53,11 @@ are free. --env adds environment variables, if the runner's owner allows that. -
 another role of the app, by its name in permissions/ or break_glass.toml with the install's id in it;
 the customer decides whether it is on, and a break-glass role needs a request and a grant as always.
 
-A script that no approver has approved for the install waits for approval first. On a terminal,
-an approver sees it as a diff against the last approved script and is asked to approve it. A program
-passes the digest of the script that was reviewed (scripts in "nuon review INSTALL/scripts -o json")
-with --approve-script: the command then waits until its script is ready to run, and approves that
-script and no other.
+A script that no approver has approved for the install and its role waits for approval first. On a
+terminal, an approver sees it as a diff against the last approved script and is asked to approve it.
+A program passes the digest of the script that was reviewed (scripts in "nuon review INSTALL/scripts
+-o json") with --approve-script: the command then waits until its script is ready to run, and
+approves that script and no other.
 
 Exit codes with --wait: 0 succeeded, 1 failed, 3 waiting for an approval of its script.`,
 		Example: "  nuon actions run acme migrate --input to=42 --wait\n  nuon actions run acme restore " +

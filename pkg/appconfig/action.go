@@ -27,6 +27,16 @@ type Action struct {
 	KubernetesContext string            `json:"kubernetes_context,omitempty"`
 	Image             any               `json:"image,omitempty"`
 	Labels            map[string]string `json:"labels,omitempty"`
+	// Access is what a run has access to that the action's own keys do not show, for a person who approves what it
+	// runs. It is nil in a config.
+	Access *ActionAccess `json:"access,omitempty"`
+}
+
+// ActionAccess is the access of a run that follows from other files of the app, or from the request for the run.
+type ActionAccess struct {
+	Role     string `json:"role,omitempty"`      // its role, unless the action names it: chosen for the run, or of a rule
+	RoleKind string `json:"role_kind,omitempty"` // the kind of its role, unless the key of the action implies it
+	Cluster  string `json:"cluster,omitempty"`   // the component whose cluster kubernetes_context means
 }
 
 // Trigger defines when an action runs. Its type field has the current spelling.

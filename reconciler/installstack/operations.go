@@ -130,6 +130,34 @@ func (r *Roles) For(op Operation) (Role, error) {
 	return role, nil
 }
 
+// Unstated returns what the keys of an action do not show of the role of a run: the role, if a person chose it (by its
+// name) or a rule of the app names it (as a template), and its kind, if the role is named and not of the kind that the
+// key of the action implies. Both are empty for the default role.
+func (r *Roles) Unstated(op Operation) (name string, kind RoleKind) {
+	chosen, usual := op.Role, op
+	usual.Role = ""
+	role, err := r.For(usual)
+	if chosen != "" {
+		if named, declared := r.named(chosen); err != nil || !declared || named.Kind != role.Kind || named.Key != role.Key {
+			return chosen, named.Kind
+		}
+	}
+	if r.own(usual) == "" {
+		if name = r.rule(usual); name == "" {
+			return "", ""
+		}
+		return name, role.Kind
+	}
+	implied := Custom
+	if action, found := r.app.Action(op.Action); found && action.BreakGlassRole != "" {
+		implied = BreakGlass
+	}
+	if role.Kind == implied {
+		return "", ""
+	}
+	return "", role.Kind
+}
+
 // own returns the role that the principal itself names, as a template.
 func (r *Roles) own(op Operation) string {
 	if op.Action != "" {

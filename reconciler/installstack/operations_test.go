@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/installstack/stacktest"
 )
 
-// TestRoleOfAnOperation checks the precedence of roles, and that an operation without one fails.
+// TestRoleOfAnOperation checks the precedence of roles, that an operation without one fails, and what an approver of an
+// action has to see of its role in addition to its own keys.
 func TestRoleOfAnOperation(t *testing.T) {
 	const id = "{{.nuon.install.id}}-"
 	app := &appconfig.App{
@@ -24,7 +25,8 @@ func TestRoleOfAnOperation(t *testing.T) {
 		},
 		Actions: []appconfig.Action{{Name: "backup", Role: id + "backup"}, {Name: "repair", BreakGlassRole: id + "emergency"},
 			{Name: "check"}, {Name: "restart"}, {Name: "lost", Role: id + "undeclared"},
-			{Name: "late", Role: "{{.nuon.install_stack.outputs.x}}"}},
+			{Name: "late", Role: "{{.nuon.install_stack.outputs.x}}"}, {Name: "own", Role: id + "p"},
+			{Name: "fire", Role: id + "emergency"}},
 		OperationRoles: []format.OperationRule{
 			{Principal: "nuon::component:*", Operation: "deploy", Role: id + "any-deploy"},
 			{Principal: "nuon::component:web", Operation: "deploy", Role: "{{ .nuon.install.id }}-web"},
@@ -75,6 +77,26 @@ func TestRoleOfAnOperation(t *testing.T) {
 			t.Errorf("%s: got %q, %v", test.op, role.Key, err)
 		case !failed && (err != nil || role.Key != stacktest.InstallID+"-"+test.want):
 			t.Errorf("%s: got %q, %v; want %s", test.op, role.Key, err, test.want)
+		}
+	}
+	for _, test := range []struct{ action, chosen, name, kind string }{
+		{"backup", "", "", ""}, {"repair", "", "", ""}, {"check", "", "", ""}, {"lost", "", "", ""}, {"late", "", "", ""},
+		{"restart", "", id + "restart", "custom"},
+		{"own", "", "", "provision"},
+		{"fire", "", "", "break_glass"},
+		{"check", "m", "", ""}, {"backup", "backup", "", ""}, {"restart", "restart", id + "restart", "custom"},
+		{"check", "p", "p", "provision"}, {"backup", "web", "web", "custom"}, {"lost", "d", "d", "deprovision"},
+		{"check", "gone", "gone", ""},
+	} {
+		op, want := installstack.Operation{Action: test.action, Verb: "trigger"}, test.name
+		if test.chosen != "" {
+			op.Role = stacktest.InstallID + "-" + test.chosen
+			if want == test.chosen {
+				want = op.Role
+			}
+		}
+		if name, kind := roles.Unstated(op); name != want || string(kind) != test.kind {
+			t.Errorf("%s under %q: unstated are %q, %q; want %q, %q", op, op.Role, name, kind, want, test.kind)
 		}
 	}
 	app.Permissions = app.Permissions[:1]

@@ -30,12 +30,21 @@ func clusterNamed(config *appconfig.App, context string) api.ClusterSpec {
 	if context == "" || context == contextSandbox {
 		return api.ClusterSpec{Context: contextSandbox, Path: []string{"sandbox", "outputs", "cluster"}}
 	}
-	for _, known := range config.KubernetesContexts {
-		if known.Name == context {
-			return api.ClusterSpec{Context: context, Path: []string{"components", known.Component, "outputs", "cluster"}}
-		}
+	if component := contextComponent(config, context); component != "" {
+		return api.ClusterSpec{Context: context, Path: []string{"components", component, "outputs", "cluster"}}
 	}
 	return api.ClusterSpec{Context: context, Path: []string{"kubernetes_contexts", context}}
+}
+
+// contextComponent returns the component that creates the cluster of a context; empty for the cluster of the sandbox
+// and for an undeclared context.
+func contextComponent(config *appconfig.App, context string) string {
+	for _, known := range config.KubernetesContexts {
+		if known.Name == context && context != contextSandbox {
+			return known.Component
+		}
+	}
+	return ""
 }
 
 // clusterIdentity lists the outputs that identify a cluster. Its other outputs, such

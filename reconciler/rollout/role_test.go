@@ -142,8 +142,8 @@ func TestRoleOfADeletedStack(t *testing.T) {
 	}
 }
 
-// TestChosenRole checks that a run of an action has the role that a person chose before any other, and what cannot be
-// chosen.
+// TestChosenRole checks that a run of an action has the role that a person chose before any other, that what an
+// approver approves of the run has it too, and what cannot be chosen.
 func TestChosenRole(t *testing.T) {
 	s := withRoles("aws")
 	s.config.Actions[len(s.config.Actions)-1].Triggers = []appconfig.Trigger{{Type: appconfig.TriggerManual}}
@@ -169,6 +169,19 @@ func TestChosenRole(t *testing.T) {
 	job, err := s.ActionJob(workflow.ActionRun{Action: "repair", Role: request.Role})
 	if err != nil || job.Role.Name != "x" || job.Role.Key != id+"-deploy" {
 		t.Errorf("%+v, %v", job.Role, err)
+	}
+	usual, err := s.Scripts("")
+	if err != nil || strings.Contains(string(usual["repair"].Content), "access") {
+		t.Errorf("without a choice: %s, %v", usual["repair"].Content, err)
+	}
+	chosen, err := s.Scripts(request.Role)
+	if err != nil || !strings.Contains(string(chosen["repair"].Content),
+		`"access":{"role":"`+id+`-deploy","role_kind":"custom"}`) {
+		t.Errorf("with a choice: %s, %v", chosen["repair"].Content, err)
+	}
+	if job.ScriptDigest != chosen["repair"].Digest || job.ScriptDigest == usual["repair"].Digest {
+		t.Errorf("the run has the script %s; %s is without a choice and %s with it", job.ScriptDigest,
+			usual["repair"].Digest, chosen["repair"].Digest)
 	}
 	var no *workflow.Unavailable
 	if _, err := s.ActionJob(workflow.ActionRun{Action: "repair", Role: id + "-repair"}); !errors.As(err, &no) ||

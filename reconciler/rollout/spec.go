@@ -174,7 +174,7 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 		spec.Steps = append(spec.Steps, api.ActionStep{Name: step.Name, InlineContents: step.InlineContents,
 			Command: step.Command, EnvVars: orEmpty(step.EnvVars), Source: source})
 	}
-	script, err := workflow.ScriptOf(*action, s.sourceArtifact)
+	script, err := workflow.ScriptOf(*action, s.actionAccess(action, run.Role), s.sourceArtifact)
 	return workflow.ActionJob{Spec: spec, Role: role, Timeout: action.TimeoutDuration(), ScriptDigest: script.Digest}, err
 }
 
@@ -211,16 +211,36 @@ func (s *snapshot) SourceFiles(ctx context.Context, tx *store.Tx, source string)
 }
 
 // Scripts returns what the actions of an install would run now, by action (workflow.ResolvedInstall).
-func (s *snapshot) Scripts() (map[string]workflow.ScriptContent, error) {
+func (s *snapshot) Scripts(role string) (map[string]workflow.ScriptContent, error) {
 	all := map[string]workflow.ScriptContent{}
 	if s.config == nil {
 		return all, nil
 	}
 	var err error
 	for _, action := range s.config.Actions {
-		if all[action.Name], err = workflow.ScriptOf(action, s.sourceArtifact); err != nil {
+		access := s.actionAccess(&action, role)
+		if all[action.Name], err = workflow.ScriptOf(action, access, s.sourceArtifact); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
+}
+
+// actionAccess returns what a run of an action has access to that its own keys do not show, or nil if they show all of
+// it. role is the one that the requester chose; empty for none. It depends on no output of the customer's stack, so
+// what was approved before the stack reported its roles stays approved.
+func (s *snapshot) actionAccess(action *appconfig.Action, role string) *appconfig.ActionAccess {
+	var access appconfig.ActionAccess
+	if s.declaresRoles() {
+		op := installstack.Operation{Action: action.Name, Verb: installstack.VerbTrigger, Role: role}
+		name, kind := s.appRoles().Unstated(op)
+		access.Role, access.RoleKind = name, string(kind)
+	}
+	if action.KubeConfig {
+		access.Cluster = contextComponent(s.config, action.KubernetesContext)
+	}
+	if access == (appconfig.ActionAccess{}) {
+		return nil
+	}
+	return &access
 }

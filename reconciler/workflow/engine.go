@@ -35,8 +35,9 @@ type ResolvedInstall interface {
 	RestoreTarget(installComponent string) (Target, error)
 	// ActionJob returns what a run of an action is made from now.
 	ActionJob(run ActionRun) (ActionJob, error)
-	// Scripts returns what the install's actions would run now, by action.
-	Scripts() (map[string]ScriptContent, error)
+	// Scripts returns what the install's actions would run now, by action, under the role that the requester of a
+	// run chose; empty for none.
+	Scripts(role string) (map[string]ScriptContent, error)
 	// SourceFiles returns the files of the code that actions run from a repository, by path: their texts, or what
 	// replaces those that are not shown.
 	SourceFiles(ctx context.Context, tx *store.Tx, source string) (map[string]string, error)

@@ -20,12 +20,13 @@ import (
 // ScriptOf returns what an action runs, before its templates are rendered and without what
 // does not run: commands and texts of its steps as written, their environment templates,
 // sources with the digests of their artifacts (artifactOf, by name of the source), declared inputs
-// with their defaults, image, roles and access to the cluster.
-func ScriptOf(action appconfig.Action, artifactOf func(source string) string) (ScriptContent, error) {
+// with their defaults, image, roles and access to the cluster, of which access is what the action does not name.
+func ScriptOf(action appconfig.Action, access *appconfig.ActionAccess,
+	artifactOf func(source string) string) (ScriptContent, error) {
 	runs := appconfig.Action{
 		Name: action.Name, Role: action.Role, BreakGlassRole: action.BreakGlassRole,
 		KubeConfig:        action.KubeConfig,
-		KubernetesContext: action.KubernetesContext, Image: action.Image,
+		KubernetesContext: action.KubernetesContext, Image: action.Image, Access: access,
 	}
 	for _, step := range action.Steps {
 		if step.Source != nil {
@@ -61,7 +62,7 @@ func (x *executor) loadScripts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now, err := world.Scripts()
+	now, err := world.Scripts(x.params.Role)
 	if err != nil {
 		return fmt.Errorf("read the scripts of install %s: %w", x.install.Name, err)
 	}
