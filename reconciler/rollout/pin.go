@@ -36,6 +36,9 @@ func Pin(ctx context.Context, tx *store.Tx, install store.Install, number int, r
 		PinReason: reason, PinnedBy: by}); err != nil {
 		return fmt.Errorf("pin install %s: %w", install.Name, err)
 	}
+	if err := RecordDesiredBy(ctx, tx, install.ID, by); err != nil {
+		return err
+	}
 	install.PinReleaseID, install.PinReason, install.PinnedBy = &r.ID, reason, by
 	s, err := loadLocked(ctx, tx, install, nil)
 	if err != nil {
@@ -53,9 +56,12 @@ func Pin(ctx context.Context, tx *store.Tx, install store.Install, number int, r
 }
 
 // Unpin makes a locked install follow the newest complete release again.
-func Unpin(ctx context.Context, tx *store.Tx, install store.Install) error {
+func Unpin(ctx context.Context, tx *store.Tx, install store.Install, by string) error {
 	if err := tx.PinInstall(ctx, store.PinInstallParams{OrgID: tx.Org, ID: install.ID}); err != nil {
 		return fmt.Errorf("unpin install %s: %w", install.Name, err)
+	}
+	if err := RecordDesiredBy(ctx, tx, install.ID, by); err != nil {
+		return err
 	}
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install.ID})
 }

@@ -26,7 +26,7 @@ func (w *world) pin(number int) error {
 			return err
 		}
 		if number == 0 {
-			return rollout.Unpin(ctx, tx, install)
+			return rollout.Unpin(ctx, tx, install, "alice")
 		}
 		return rollout.Pin(ctx, tx, install, number, "it was good", "alice")
 	})

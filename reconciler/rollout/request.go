@@ -102,6 +102,9 @@ func (r *Rollout) Request(ctx context.Context, tx *store.Tx, install store.Insta
 
 // store stores the desired state that was resolved from the request.
 func (r resolvedRequest) store(ctx context.Context, tx *store.Tx, install store.Install) error {
+	if err := RecordDesiredBy(ctx, tx, install.ID, r.Actor); err != nil {
+		return err
+	}
 	wanted := "present"
 	if r.Kind == workflow.KindDeprovision {
 		wanted = "absent"

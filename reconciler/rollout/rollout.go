@@ -127,6 +127,9 @@ func ensureStates(ctx context.Context, tx *store.Tx, installs []*snapshot, g *re
 	if err := recordResolved(ctx, tx, installs, states); err != nil {
 		return nil, nil, err
 	}
+	if err := clearDesiredBy(ctx, tx, installs, states, now); err != nil {
+		return nil, nil, err
+	}
 	var requests []workflow.Request
 	for i, s := range installs {
 		for _, st := range s.allStarts(states[i], now[s.install.ID], g) {

@@ -215,8 +215,9 @@ func TestAWholeWorkflowIsCheckedWhenItsApprovalIsUsed(t *testing.T) {
 
 // TestOneApproverApprovesAWorkflow: if two approvers approve a workflow at the same
 // time, one succeeds. The other takes over only once the first has lost the
-// permission. The requester of a workflow may not approve it on an install with
-// approvals_by_others, and a rule covers no other workflow.
+// permission. The requester of a workflow, or of a change that the install has not
+// reached yet, may not approve it on an install with approvals_by_others, and a rule
+// covers no other workflow.
 func TestOneApproverApprovesAWorkflow(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
@@ -259,4 +260,8 @@ func TestOneApproverApprovesAWorkflow(t *testing.T) {
 	must(t, err)
 	w.refusedWith(w.whole("alice", tokens["alice"]), workflow.CodeOwnChange)
 	must(t, w.whole("vera", tokens["vera"]))
+	must(t, w.in(func(ctx context.Context, tx *store.Tx) error {
+		return rollout.RecordDesiredBy(ctx, tx, w.install, "vera")
+	}))
+	w.refusedWith(w.whole("vera", tokens["vera"]), workflow.CodeOwnChange)
 }

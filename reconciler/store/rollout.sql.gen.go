@@ -26,6 +26,17 @@ func (q *Queries) AbandonComponent(ctx context.Context, reason string, orgID str
 	return result.RowsAffected(), nil
 }
 
+const addDesiredBy = `-- name: AddDesiredBy :exec
+update installs set desired_by = array_append(desired_by, $1::text)
+where org_id = $2 and id = $3 and not $1::text = any(desired_by)
+`
+
+// AddDesiredBy records that a person changed the desired state of an install.
+func (q *Queries) AddDesiredBy(ctx context.Context, by string, orgID string, iD string) error {
+	_, err := q.db.Exec(ctx, addDesiredBy, by, orgID, iD)
+	return err
+}
+
 const addInstallComponents = `-- name: AddInstallComponents :exec
 insert into install_components (org_id, id, install_id, component_id, name)
 select $1, unnest($2::text[]), $3, unnest($4::text[]), unnest($5::text[])
@@ -137,6 +148,16 @@ func (q *Queries) BusyOfInstalls(ctx context.Context, orgID string, installIds [
 		return nil, err
 	}
 	return items, nil
+}
+
+const clearDesiredBy = `-- name: ClearDesiredBy :exec
+update installs set desired_by = '{}' where org_id = $1 and id = any($2::text[])
+`
+
+// ClearDesiredBy records that installs have reached their desired states.
+func (q *Queries) ClearDesiredBy(ctx context.Context, orgID string, ids []string) error {
+	_, err := q.db.Exec(ctx, clearDesiredBy, orgID, ids)
+	return err
 }
 
 const clearTornDown = `-- name: ClearTornDown :exec
@@ -366,7 +387,7 @@ func (q *Queries) InputsOfInstalls(ctx context.Context, orgID string, installIds
 }
 
 const installForStatus = `-- name: InstallForStatus :one
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and id = $2
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at, desired_by from installs where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string) (Install, error) {
@@ -396,6 +417,7 @@ func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string)
 		&i.Overrides,
 		&i.Changed,
 		&i.CreatedAt,
+		&i.DesiredBy,
 	)
 	return i, err
 }
@@ -520,7 +542,7 @@ func (q *Queries) ListInstallComponents(ctx context.Context, orgID string, insta
 }
 
 const lockInstallRange = `-- name: LockInstallRange :many
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and app_id = $2 and id between $3 and $4 order by id for update skip locked
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at, desired_by from installs where org_id = $1 and app_id = $2 and id between $3 and $4 order by id for update skip locked
 `
 
 type LockInstallRangeParams struct {
@@ -569,6 +591,7 @@ func (q *Queries) LockInstallRange(ctx context.Context, arg LockInstallRangePara
 			&i.Overrides,
 			&i.Changed,
 			&i.CreatedAt,
+			&i.DesiredBy,
 		); err != nil {
 			return nil, err
 		}

@@ -268,6 +268,7 @@ type Install struct {
 	Overrides         json.RawMessage
 	Changed           int64
 	CreatedAt         time.Time
+	DesiredBy         []string
 }
 
 type InstallComponent struct {

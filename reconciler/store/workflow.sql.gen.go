@@ -847,7 +847,7 @@ func (q *Queries) LockApproval(ctx context.Context, orgID string, iD string) (Lo
 
 const lockInstall = `-- name: LockInstall :one
 
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and id = $2 for update
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at, desired_by from installs where org_id = $1 and id = $2 for update
 `
 
 // Workflows with their steps, plans, approvals and rejections, and what was applied (package workflow). What decisions
@@ -879,6 +879,7 @@ func (q *Queries) LockInstall(ctx context.Context, orgID string, iD string) (Ins
 		&i.Overrides,
 		&i.Changed,
 		&i.CreatedAt,
+		&i.DesiredBy,
 	)
 	return i, err
 }
@@ -1141,7 +1142,7 @@ func (q *Queries) ReturnPlan(ctx context.Context, arg ReturnPlanParams) (int64, 
 }
 
 const rulesOfWorkflows = `-- name: RulesOfWorkflows :many
-select w.id, i.approvals_by_others, exists (select from tokens t where t.org_id = w.org_id and t.id = w.rule ->> 'token'
+select w.id, i.approvals_by_others, i.desired_by, exists (select from tokens t where t.org_id = w.org_id and t.id = w.rule ->> 'token'
         and t.role in ('approver', 'admin') and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())
         and (t.app_id is null or t.app_id = i.app_id)) as may_approve
 from workflows w join installs i on i.org_id = w.org_id and i.id = w.install_id
@@ -1151,11 +1152,13 @@ where w.org_id = $1 and w.id = any($2::text[]) and w.rule is not null
 type RulesOfWorkflowsRow struct {
 	ID                string
 	ApprovalsByOthers bool
+	DesiredBy         []string
 	MayApprove        bool
 }
 
 // RulesOfWorkflows returns, for workflows with an approver's rule, whether the approver's token may still answer
-// approvals of the app, and whether the install forbids people to approve what they requested.
+// approvals of the app, whether the install forbids people to approve what they requested, and who changed its desired
+// state.
 func (q *Queries) RulesOfWorkflows(ctx context.Context, orgID string, ids []string) ([]RulesOfWorkflowsRow, error) {
 	rows, err := q.db.Query(ctx, rulesOfWorkflows, orgID, ids)
 	if err != nil {
@@ -1165,7 +1168,12 @@ func (q *Queries) RulesOfWorkflows(ctx context.Context, orgID string, ids []stri
 	items := []RulesOfWorkflowsRow{}
 	for rows.Next() {
 		var i RulesOfWorkflowsRow
-		if err := rows.Scan(&i.ID, &i.ApprovalsByOthers, &i.MayApprove); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.ApprovalsByOthers,
+			&i.DesiredBy,
+			&i.MayApprove,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -83,11 +83,11 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) (recorded bool, err 
 	case r.Answer == Approve && row.Denied > 0:
 		return false, conflict(CodePolicyDenies, "Change what the policy denies and push, or reject the plan; its report "+
 			"has the messages (nuon review "+a.ID+").", "a policy of the app denies %s, so nobody can approve it", what)
-	case r.Answer == Approve && install.ApprovalsByOthers && a.Author == r.Actor:
-		return false, conflict(CodeOwnChange, "Ask another approver, or have the install changed: nuon installs update "+
-			install.ID+" --approvals-by-others=false.",
-			"%s requested this, and install %s does not allow people to approve what they requested themselves", r.Actor,
-			install.Name)
+	}
+	if r.Answer == Approve {
+		if err := checkOwnChange(install, a.Author, a.Kind != ApprovalOfSettings, r.Actor); err != nil {
+			return false, err
+		}
 	}
 	if err := r.recordAnswer(ctx, tx, row); err != nil {
 		return false, err
@@ -96,6 +96,27 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) (recorded bool, err 
 		return true, r.applySettingsAnswer(ctx, tx, install, row)
 	}
 	return true, r.continueWorkflow(ctx, tx, row)
+}
+
+// checkOwnChange returns an error if an install does not allow a person to approve something because they requested it.
+// A workflow may also follow from a change of the desired state that was requested while another one ran, so until the
+// install has reached that state, nobody who changed it approves the work of a workflow.
+func checkOwnChange(install store.Install, requester string, work bool, person string) error {
+	remedy := "Ask another approver, or have the install changed: nuon installs update " + install.ID +
+		" --approvals-by-others=false."
+	switch {
+	case !install.ApprovalsByOthers:
+		return nil
+	case requester == person:
+		return conflict(CodeOwnChange, remedy,
+			"%s requested this, and install %s does not allow people to approve what they requested themselves", person,
+			install.Name)
+	case work && slices.Contains(install.DesiredBy, person):
+		return conflict(CodeOwnChange, remedy,
+			"%s changed the desired state of install %s, which has not reached it yet and does not allow people to approve "+
+				"what they requested themselves", person, install.Name)
+	}
+	return nil
 }
 
 // wasRecorded reports whether the same person has given exactly this answer before. An approval by a rule,

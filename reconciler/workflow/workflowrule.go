@@ -73,7 +73,8 @@ func (k *storedRule) toAPI(w store.Workflow, now store.RulesOfWorkflowsRow) api.
 	case w.Status != string(Running): // its rule ended with it
 	case !now.MayApprove:
 		rule.Void = k.By + " can no longer approve: the token was revoked or has expired"
-	case now.ApprovalsByOthers && w.RequestedBy == k.By:
+	case checkOwnChange(store.Install{ApprovalsByOthers: now.ApprovalsByOthers, DesiredBy: now.DesiredBy}, w.RequestedBy,
+		true, k.By) != nil:
 		rule.Void = "the install does not allow people to approve what they requested themselves"
 	}
 	return rule
@@ -120,10 +121,11 @@ func ApproveWorkflow(ctx context.Context, tx *store.Tx, workflowID string, by Ap
 	case row.PlanOnly || !Kind(row.Kind).allowsWorkflowRule():
 		return conflict(CodeNotCovered, "Approve each plan (nuon review).",
 			"only a provision or a deploy can be approved as a whole, and this is %s", describeWorkflow(row))
-	case install.ApprovalsByOthers && row.RequestedBy == by.Name:
-		return conflict(CodeOwnChange, "Ask another approver.",
-			"%s requested this, and install %s does not allow people to approve what they requested themselves", by.Name,
-			install.Name)
+	}
+	if err := checkOwnChange(install, row.RequestedBy, true, by.Name); err != nil {
+		return err
+	}
+	switch {
 	case ruled && was.Void == "" && was.By == by.Name:
 		return nil
 	case ruled && was.Void == "":

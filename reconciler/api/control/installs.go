@@ -113,6 +113,9 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	if err != nil {
 		return made, fmt.Errorf("create install %s: %w", n.Name, err)
 	}
+	if err := rollout.RecordDesiredBy(ctx, tx, row.ID, c.actor); err != nil {
+		return made, err
+	}
 	if _, err := workflow.ChangeSettings(ctx, tx, row, to, workflow.Author{
 		Name: c.actor, CanApprove: c.role >= approver,
 	}); err != nil {

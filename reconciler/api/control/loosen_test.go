@@ -203,3 +203,44 @@ func TestFourEyes(t *testing.T) {
 		t.Errorf("another approver: %d %s, now %s", got.Status, got.Body, w.settings())
 	}
 }
+
+// TestWhoChangedAnInstall checks that an install stores who created it or changed its desired state through each
+// operation, and nobody who changed something else.
+func TestWhoChangedAnInstall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.shop() // of the operator
+	stored := func() string {
+		t.Helper()
+		return w.text("select array_to_string(desired_by, ' ') from installs where name = 'east'")
+	}
+	created := w.one.mark + "-operator"
+	if got := stored(); got != created {
+		t.Fatalf("created by %q", got)
+	}
+	for name, c := range map[string]struct {
+		method, path string
+		body         any
+		changes      bool
+	}{
+		"a label":     {http.MethodPatch, path, api.InstallChange{Labels: map[string]string{"a": "b"}}, false},
+		"a setting":   {http.MethodPatch, path, api.InstallChange{AllowDestroy: ptr(true)}, false},
+		"a toggle":    {http.MethodPatch, path, api.InstallChange{Toggles: map[string]bool{"api": false}}, true},
+		"a pin":       {http.MethodPost, path + "/pin", api.NewPin{Release: 1}, true},
+		"a pin's end": {http.MethodDelete, path + "/pin", nil, true},
+		"a deploy":    {http.MethodPost, path + "/workflows", api.NewWorkflow{Kind: "deploy"}, true},
+	} {
+		w.exec(`update installs i set desired_by = '{}', toggles = '{}',
+			pin_release_id = (select r.id from releases r where r.app_id = i.app_id) where name = 'east'`)
+		if got := w.call(w.one.token["approver"], c.method, c.path, c.body); got.Status >= http.StatusBadRequest {
+			t.Fatalf("%s: %d %s", name, got.Status, got.Body)
+		}
+		want := ""
+		if c.changes {
+			want = w.one.mark + "-approver"
+		}
+		if got := stored(); got != want {
+			t.Errorf("%s: stored are %q, want %q", name, got, want)
+		}
+	}
+}

@@ -43,10 +43,11 @@ func (s *Server) UnpinInstall(ctx context.Context, r UnpinInstallRequestObject) 
 		if row.PinReleaseID == nil {
 			return nil
 		}
-		if err := rollout.Unpin(ctx, tx, row); err != nil {
+		actor := callerOf(ctx).actor
+		if err := rollout.Unpin(ctx, tx, row, actor); err != nil {
 			return err
 		}
-		return tx.Audit(ctx, callerOf(ctx).actor, "install.unpin", row.ID, nil)
+		return tx.Audit(ctx, actor, "install.unpin", row.ID, nil)
 	})
 	return UnpinInstall200JSONResponse(install), err
 }

@@ -289,7 +289,7 @@ func viewOverrides(all map[string]appconfig.Override) map[string]api.ComponentOv
 }
 
 // forgetNos removes the rejections of the components that are switched now, because the person
-// requests them again.
+// requests them again, and records who did.
 func forgetNos(ctx context.Context, tx *store.Tx, before, after store.Install) error {
 	was, err := settingsOf(before)
 	if err != nil {
@@ -307,6 +307,9 @@ func forgetNos(ctx context.Context, tx *store.Tx, before, after store.Install) e
 	}
 	if len(switched) == 0 { // an empty list would mean all of them
 		return nil
+	}
+	if err := rollout.RecordDesiredBy(ctx, tx, before.ID, callerOf(ctx).actor); err != nil {
+		return err
 	}
 	return tx.DeleteRejections(ctx, tx.Org, before.ID, switched)
 }

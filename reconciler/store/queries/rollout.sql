@@ -182,6 +182,15 @@ update installs i set provisioned = d.provisioned, resolved_release_id = d.relea
 from (select unnest(@ids::text[]) as id, unnest(@provisioned::bool[]) as provisioned, unnest(@releases::text[]) as release) d
 where i.org_id = @org_id and i.id = d.id;
 
+-- AddDesiredBy records that a person changed the desired state of an install.
+-- name: AddDesiredBy :exec
+update installs set desired_by = array_append(desired_by, @by::text)
+where org_id = @org_id and id = @id and not @by::text = any(desired_by);
+
+-- ClearDesiredBy records that installs have reached their desired states.
+-- name: ClearDesiredBy :exec
+update installs set desired_by = '{}' where org_id = @org_id and id = any(@ids::text[]);
+
 -- RunningWorkflowsOfInstalls returns the running workflows of installs, each with the components for which it still
 -- has steps (BusyComponents).
 -- name: RunningWorkflowsOfInstalls :many

@@ -142,9 +142,10 @@ where a.org_id = @org_id and a.plan_id = @plan_id::text and a.status = 'approved
 update workflows set rule = sqlc.narg('rule'), revision = revision + 1 where org_id = @org_id and id = @id and status = 'running';
 
 -- RulesOfWorkflows returns, for workflows with an approver's rule, whether the approver's token may still answer
--- approvals of the app, and whether the install forbids people to approve what they requested.
+-- approvals of the app, whether the install forbids people to approve what they requested, and who changed its desired
+-- state.
 -- name: RulesOfWorkflows :many
-select w.id, i.approvals_by_others, exists (select from tokens t where t.org_id = w.org_id and t.id = w.rule ->> 'token'
+select w.id, i.approvals_by_others, i.desired_by, exists (select from tokens t where t.org_id = w.org_id and t.id = w.rule ->> 'token'
         and t.role in ('approver', 'admin') and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())
         and (t.app_id is null or t.app_id = i.app_id)) as may_approve
 from workflows w join installs i on i.org_id = w.org_id and i.id = w.install_id
