@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -283,4 +284,26 @@ func TestPoliciesReachPlans(t *testing.T) {
 	w.look()
 	_, reason := w.component("sandbox")
 	w.want(strings.Contains(reason, "config changed in release 3"), true)
+}
+
+// TestAPinHasThePoliciesOfItsRelease checks that the plans of an install that is pinned to an earlier release pass the
+// policies of that release, and not those that were added since: a policy is part of a release.
+func TestAPinHasThePoliciesOfItsRelease(t *testing.T) {
+	w := newProvisionedWorld(t)
+	const policies = "select coalesce(applied_config -> 'deploy' ->> 'policies', 'none') from install_components " +
+		"where name = 'sandbox'"
+	earlier, err := strconv.Atoi(w.one("select max(number)::text from releases where status = 'complete'"))
+	must(t, err)
+	w.want(w.one(policies), "none")
+	w.app.Policies = []appconfig.Policy{{Name: "no", Type: "sandbox", Engine: "opa", Contents: "package nuon"}}
+	w.version()
+	w.look()
+	w.approveAll()
+	w.want(w.one(policies), `[{"name": "no", "engine": "opa", "contents": "package nuon"}]`)
+	must(t, w.pin(earlier))
+	w.queue()
+	w.approveAll()
+	w.want(w.one(policies), "none")
+	status, _ := w.status()
+	w.want(status, "current")
 }
