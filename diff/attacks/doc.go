@@ -17,5 +17,7 @@
 //	no finding RULE    no finding of this rule is listed
 //	no changes         nothing is listed
 //
-// Lines that start with # are comments.
+// Lines that start with # are comments. Each file with manifests is compared a second time as the plan
+// of a deploy compares it: with the server's answers, which are the objects of after.yaml. Such a plan
+// leaves out fields that the server owns or defaults.
 package attacks

@@ -25,7 +25,7 @@ func TestHiding(t *testing.T) {
 		risky := clone(quiet)
 		risk := risks[r.IntN(len(risks))]
 		risk.apply(risky)
-		again, live := r.IntN(3) == 0, r.IntN(3) == 0
+		again, live, inPlan := r.IntN(3) == 0, r.IntN(3) == 0, r.IntN(3) == 0
 		var found [2]map[string]bool
 		var folded string
 		for i, after := range []map[string]any{quiet, risky} {
@@ -36,12 +36,15 @@ func TestHiding(t *testing.T) {
 			for _, noise := range drawn(same, noises) {
 				noise(same, before, after)
 			}
-			o := kubernetes.Options{ThreeWay: live}
+			o := kubernetes.Options{ThreeWay: live || inPlan}
 			if again { // the change differs between two renderings
 				o.Again, o.BeforeAgain = sources(before), sources(after)
 			}
-			if live {
+			if o.ThreeWay {
 				o.Live = sources(before)
+			}
+			if inPlan { // the server stores the objects as they are written
+				o.Answers, o.AnswersAgain = sources(after), sources(after)
 			}
 			report, err := kubernetes.Report(sources(before), sources(after), o)
 			if err != nil {
@@ -109,6 +112,15 @@ func release(r *rand.Rand) map[string]any {
 		"binding": binding("web", "view"),
 		"config": map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta("web-" + digits(r)),
 			"data": map[string]any{"a": "b", "c": digits(r)}},
+		"policy": map[string]any{
+			"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": meta("web"),
+			"spec": map[string]any{
+				"podSelector": map[string]any{"matchLabels": map[string]any{"job-name": "web"}},
+				"ingress": []any{map[string]any{"from": []any{map[string]any{
+					"podSelector": map[string]any{"matchLabels": map[string]any{"controller-uid": "web"}},
+				}}}},
+			},
+		},
 		"service": map[string]any{
 			"apiVersion": "v1", "kind": "Service", "metadata": meta("web"),
 			"spec": map[string]any{"selector": map[string]any{"app": "web"}, "ports": []any{map[string]any{"port": 80}}},
@@ -150,6 +162,12 @@ var risks = []struct {
 	{"privileged pods by another name", func(s map[string]any) {
 		at(s, "pods", "spec", "template", "spec", "containers", 0, "securityContext")["privileged"] = true
 		at(s, "pods", "metadata")["name"] = "web-2"
+	}},
+	{"a peer in a policy", func(s map[string]any) {
+		at(s, "policy", "spec", "ingress", 0, "from", 0, "podSelector")["matchLabels"] = map[string]any{}
+	}},
+	{"pods that a policy selects no longer", func(s map[string]any) {
+		at(s, "policy", "spec", "podSelector", "matchLabels")["job-name"] = "none"
 	}},
 	{"a service for everyone", func(s map[string]any) { at(s, "service", "spec")["type"] = "LoadBalancer" }},
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
@@ -54,61 +55,86 @@ func (c *comparer) added(j *job, v *values, typ *schema.Type) []tree.Path {
 	for _, d := range c.walk(j, typ, v.rendered, v.answer) {
 		// A new object without replicas gets the default. In a live object, the value may be someone
 		// else's choice.
-		if !d.hasBefore && (c.servers(&d, v, typ, false) || d.typ.IsDefault(d.after, d.parent)) {
+		if !d.hasBefore && (c.servers(j, &d, v, typ, false) || d.typ.IsDefault(d.after, d.parent)) {
 			out = append(out, d.path)
 		}
 	}
-	if j.id.Kind == "Job" && j.id.Group == "batch" {
+	if isJob(j.id) {
 		for _, key := range ofRun {
 			v.generated.Add(tree.Path{}.Field("spec").Field("template").Field("metadata").Field("labels").Field(key))
 		}
 	}
 	for _, p := range v.generated.All() {
-		if _, _, written := v.written.find(typ, v.rendered, p); !written {
+		if !v.written.writes(typ, v.rendered, p) {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// settleScale sets the replicas of an object that another manager scales to the same value on both
-// sides, because that value changes without a deploy. A finding reports that an apply sets them.
+// settleScale leaves the number to which another manager scales the object out of the comparison,
+// because that number changes without a deploy. A finding reports that an apply sets replicas.
 func (c *comparer) settleScale(v *values) {
 	by := c.scaler(v.live)
 	if by == "" {
 		return
 	}
 	path := tree.Path{}.Field("spec").Field("replicas")
-	if wanted, _, ok := (&selections{}).find(nil, v.after, path); ok {
-		v.live = withReplicas(v.live, wanted)
-		if _, _, written := v.written.find(nil, v.rendered, path); written {
-			v.scaler = by
-		}
+	wanted, _, ok := (&selections{}).find(nil, v.after, path)
+	if !ok {
+		return
 	}
+	if v.written.writes(nil, v.rendered, path) {
+		v.scaler = by
+		wanted, _, _ = (&selections{}).find(nil, v.before, path) // what the author changes is shown
+	}
+	v.live = withReplicas(v.live, wanted)
 }
 
-// withReplicas returns a copy of an object with another spec.replicas.
+// withReplicas returns a copy of an object with another spec.replicas; null removes it.
 func withReplicas(object, replicas raw.Value) raw.Value {
 	spec, _ := object.Get("spec")
-	if !spec.IsObject() {
+	switch {
+	case !spec.IsObject():
 		return object
+	case replicas.IsNull():
+		return object.With("spec", spec.Without("replicas"))
 	}
 	return object.With("spec", spec.With("replicas", replicas))
 }
 
 // servers reports whether the server causes a difference: in a field that it owns, defaults
 // or chooses, and, if generated is set, in a value that it generates on each request.
-func (c *comparer) servers(d *difference, v *values, typ *schema.Type, generated bool) bool {
-	if _, _, written := v.written.find(typ, v.rendered, d.path); written && d.authored {
+func (c *comparer) servers(j *job, d *difference, v *values, typ *schema.Type, generated bool) bool {
+	if d.authored && v.authorsList(typ, d.path) {
 		return false
 	}
-	if fold := foldOf(d); fold == foldServer || fold == foldDefault || bookkeeping(d.path) {
+	writes := v.written.writes(typ, v.rendered, d.path)
+	switch fold := foldOf(d); {
+	case fold == foldServer && writes && isAnnotation(d.path):
+		return false // the manifest has it, too, so it is folded and counted
+	case fold == foldServer || fold == foldDefault || bookkeeping(d.path):
+		return true
+	case writes:
+		return false
+	}
+	wrote := !v.live.IsNull() && v.last.writes(typ, v.before, d.path.InBefore())
+	switch {
+	case wrote && !d.hasAfter:
+		return false
+	case generated && v.generated.Overlaps(d.path):
 		return true
 	}
-	if _, _, written := v.written.find(typ, v.rendered, d.path); written {
-		return false
+	return !wrote && (d.typ.Assigned() || ofJob(j.id, d.path))
+}
+
+// authorsList reports whether the manifest, or what was applied last, has a value at a path, or the
+// first list on the path.
+func (v *values) authorsList(typ *schema.Type, p tree.Path) bool {
+	if list := slices.IndexFunc(p, func(s *tree.Step) bool { return s.IsIndex || s.IsSelect }); list >= 0 {
+		p = p[:list]
 	}
-	return d.typ.Assigned() || generated && v.generated.Overlaps(d.path) || ofJob(d)
+	return v.written.writes(typ, v.rendered, p) || v.last.writes(typ, v.before, p)
 }
 
 // bookkeeping reports whether a path leads into the server's own records
@@ -117,20 +143,35 @@ func bookkeeping(p tree.Path) bool {
 	return len(p) > 0 && (p[0].Key == "status" || len(p) > 1 && p[0].Key == "metadata" && p[1].Key == "managedFields")
 }
 
+// isAnnotation reports whether a path leads to an annotation of an object.
+func isAnnotation(p tree.Path) bool {
+	return len(p) == 3 && p[0].Key == "metadata" && p[1].Key == "annotations"
+}
+
+// isJob reports whether an object is a Job, for which the server chooses labels of pods.
+func isJob(id manifest.ID) bool { return id.Kind == "Job" && id.Group == "batch" }
+
 // ofRun are the labels that identify the pods of a Job, and whose values the server chooses.
 // https://kubernetes.io/docs/concepts/workloads/controllers/job/#specifying-your-own-pod-selector
 var ofRun = []string{"controller-uid", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "job-name"}
 
-// ofJob reports whether a difference is in one of these labels, or in a selector on one.
-func ofJob(d *difference) bool {
-	return len(d.path) > 0 && slices.Contains(ofRun, d.path[len(d.path)-1].Key)
+// ofJob reports whether a path leads to one of these labels of a Job's pods, or to the
+// selector on one. Everywhere else, the author of the manifest chooses the values of such keys.
+func ofJob(id manifest.ID, p tree.Path) bool {
+	keys, plain := keysOf(p)
+	if !isJob(id) || !plain || len(keys) == 0 || !slices.Contains(ofRun, keys[len(keys)-1]) {
+		return false
+	}
+	above := keys[:len(keys)-1]
+	return slices.Equal(above, []string{"spec", "selector", "matchLabels"}) ||
+		slices.Equal(above, []string{"spec", "template", "metadata", "labels"})
 }
 
 // answered returns the differences between the live object and the server's answer
 // for the desired one: a field that the server does not change is the same in both.
 func (c *comparer) answered(j *job, v *values, typ *schema.Type) []difference {
-	found := sameVersion(c.walk(j, typ, v.live, v.after), v)
-	found = slices.DeleteFunc(found, func(d difference) bool { return c.servers(&d, v, typ, true) })
+	found := sameVersion(c.walkStored(j, typ, v.live, v.after), v)
+	found = slices.DeleteFunc(found, func(d difference) bool { return c.servers(j, &d, v, typ, true) })
 	o := c.owners(v.live, v.rendered)
 	for i := range found {
 		found[i].owner = o.of(found[i].path)

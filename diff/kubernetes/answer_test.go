@@ -288,6 +288,61 @@ func TestReplicasOfAnAutoscaler(t *testing.T) {
 	}
 }
 
+// TestReplicasThatTheAuthorChanges checks that another number in the manifest is shown although an
+// autoscaler scales the object, and that the report is the same for any number that it sets.
+func TestReplicasThatTheAuthorChanges(t *testing.T) {
+	const scale = `managedFields: [{manager: kube-controller-manager, operation: Update, subresource: scale, fieldsV1: {"f:spec": {"f:replicas": {}}}}, {manager: nuon-runner,`
+	live := func(n string) string {
+		return told(strings.Replace(webAnswer, "managedFields: [{manager: nuon-runner,", scale, 1), "REPLICAS", n)
+	}
+	set := func(n string) string {
+		return strings.Replace(webRendered, "spec:\n  selector", "spec:\n  replicas: "+n+"\n  selector", 1)
+	}
+	for _, before := range []string{webRendered, set("2")} {
+		five := asked(t, before, set("0"), live("5"), told(webAnswer, "REPLICAS", "0"), kubernetes.Options{})
+		nine := asked(t, before, set("0"), live("9"), told(webAnswer, "REPLICAS", "0"), kubernetes.Options{})
+		if len(five.Changes) != 1 || fieldTexts(five.Changes[0]) != "spec.replicas=0" {
+			t.Errorf("got %+v", five.Changes)
+		}
+		if five.Digest() != nine.Digest() {
+			t.Error("what the autoscaler does in the meantime makes another report")
+		}
+	}
+}
+
+// TestLabelsOfAJob checks that the labels that the server chooses for the pods of a Job are left out,
+// and those that the author writes are shown.
+func TestLabelsOfAJob(t *testing.T) {
+	const job = `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: task, namespace: shop}
+spec:
+  SELECTOR
+  template:
+    metadata: {labels: {app: task LABELS}}
+    spec: {restartPolicy: Never, containers: [{name: c, image: "a:1"}]}
+`
+	made := func(selector, labels string) string {
+		return strings.NewReplacer("SELECTOR", selector, "LABELS", labels).Replace(job)
+	}
+	chosen := func(uid string) string {
+		return made("selector: {matchLabels: {controller-uid: "+uid+"}}", ", controller-uid: "+uid+", job-name: task")
+	}
+	for name, live := range map[string]string{"new": "", "existing": chosen("a")} {
+		r := asked(t, made("", ""), made("", ""), live, chosen("b"), kubernetes.Options{})
+		for _, c := range r.Changes {
+			if got := fieldTexts(c); strings.Contains(got, "uid") || strings.Contains(got, "job-name") {
+				t.Errorf("%s: got %s", name, got)
+			}
+		}
+	}
+	r := asked(t, "", made("", ", job-name: mine"), "", made("", ", job-name: mine"), kubernetes.Options{})
+	if got := fieldTexts(r.Changes[0]); !strings.Contains(got, "mine") {
+		t.Errorf("got %s", got)
+	}
+}
+
 func has(c diff.Change, rule string) bool {
 	return slices.ContainsFunc(c.Findings, func(f diff.Finding) bool { return f.Rule == rule })
 }

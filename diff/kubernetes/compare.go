@@ -54,8 +54,8 @@ type values struct {
 	// answer is the server's answer for after, answerAgain a second one, and
 	// rendered the original after where the answer replaces it.
 	answer, answerAgain, rendered raw.Value
-	// written are the elements of lists of rendered.
-	written selections
+	// written are the elements of lists of rendered, and last those of before.
+	written, last selections
 	// generated are the paths at which the two answers differ. scaler is the
 	// manager that scales the object if the desired object also sets replicas.
 	generated tree.PathSet
@@ -219,7 +219,16 @@ func (c *comparer) generated(j *job, v *values, typ *schema.Type, out *outcome) 
 
 // walk returns the differences of two whole objects.
 func (c *comparer) walk(j *job, typ *schema.Type, before, after raw.Value) []difference {
-	w := &walker{names: &c.names, lists: orders[j.id.Kind], nulls: !c.options.ThreeWay, out: c.spare}
+	return c.walkWith(j, typ, before, after, !c.options.ThreeWay)
+}
+
+// walkStored returns the differences of two objects that the server returned: null is a value in them.
+func (c *comparer) walkStored(j *job, typ *schema.Type, before, after raw.Value) []difference {
+	return c.walkWith(j, typ, before, after, true)
+}
+
+func (c *comparer) walkWith(j *job, typ *schema.Type, before, after raw.Value, nulls bool) []difference {
+	w := &walker{names: &c.names, lists: orders[j.id.Kind], nulls: nulls, out: c.spare}
 	c.spare = nil
 	n := both(typ, before, after)
 	n.builtin = c.isBuiltin(j.id)

@@ -53,6 +53,33 @@ func (s *selections) find(t *schema.Type, v raw.Value, p tree.Path) (raw.Value, 
 	return v, t, found
 }
 
+// writes reports whether a value has something at a path of keys, selections and indices. An index
+// that a list does not have counts as well, because lists without names are replaced as a whole.
+func (s *selections) writes(t *schema.Type, v raw.Value, p tree.Path) bool {
+	for i, step := range p {
+		ok := false
+		switch {
+		case step.Into() != "":
+			return false
+		case step.IsIndex && step.Index >= v.Len():
+			return v.IsList()
+		case step.IsIndex:
+			v, t, ok = v.At(step.Index), t.Elem(), true
+		case step.IsSelect:
+			t = t.Elem()
+			v, ok = s.selected(p[:i], t, v, *step)
+		default:
+			v, ok = v.Get(step.Key)
+			ok = ok && !v.IsNull()
+			t = t.Field(step.Key)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return len(p) > 0
+}
+
 // selected returns the element of the list at a path that a step selects.
 func (s *selections) selected(at tree.Path, elem *schema.Type, list raw.Value, step tree.Step) (raw.Value, bool) {
 	name := func(e raw.Value) (string, bool) {
