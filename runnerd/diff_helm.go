@@ -501,7 +501,7 @@ func liveOf(ctx context.Context, reached *cluster.Cluster, namespace string,
 	var refs []api.ObjectRef
 	known := map[manifest.ID]bool{}
 	for _, side := range sides {
-		set, err := manifest.Read(side, manifest.Options{})
+		set, err := manifest.Read(side, manifest.Options{Repeated: true})
 		if err != nil {
 			return nil, err
 		}

@@ -105,7 +105,8 @@ func compare(t *testing.T, files map[string][]byte, inPlan bool) *diff.Report {
 		Live: source("live.yaml"), ThreeWay: live, Again: source("again.yaml"), BeforeAgain: source("before-again.yaml"),
 	}
 	if inPlan {
-		o.ThreeWay, o.Answers, o.AnswersAgain = true, source("after.yaml"), source("after.yaml")
+		o.ThreeWay, o.Answers = true, []manifest.Source{{Name: "answers", Data: withoutHooks(files["after.yaml"])}}
+		o.AnswersAgain = o.Answers
 		if !live {
 			o.Live = source("before.yaml")
 		}
@@ -115,6 +116,17 @@ func compare(t *testing.T, files map[string][]byte, inPlan bool) *diff.Report {
 		t.Fatal(err)
 	}
 	return report
+}
+
+// withoutHooks returns the documents for which a plan of a chart has answers.
+func withoutHooks(text []byte) []byte {
+	var kept []string
+	for document := range strings.SplitSeq(string(text), "---\n") {
+		if !strings.Contains(document, "helm.sh/hook:") {
+			kept = append(kept, document)
+		}
+	}
+	return []byte(strings.Join(kept, "---\n"))
 }
 
 // rendered is a report with its formats.

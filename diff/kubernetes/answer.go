@@ -29,6 +29,15 @@ func (c *comparison) whyAdopted() string {
 	return "it was not part of the release, which now adopts it as it is"
 }
 
+// manifest is like object, but as it is rendered: the answer for an object of the release can have the
+// annotation of a hook that once created it.
+func (v *values) manifest() raw.Value {
+	if !v.rendered.IsNull() {
+		return v.rendered
+	}
+	return v.object()
+}
+
 // settle replaces the desired object with the server's answer. Objects that
 // Helm creates separately from the release have no answer.
 func (c *comparer) settle(j *job, v *values, typ *schema.Type) {

@@ -182,7 +182,7 @@ func (c *comparer) decide(j *job, v *values, typ *schema.Type, out *outcome) []d
 		return c.generated(j, v, typ, out)
 	// What a hook creates is not part of the release: often it no longer
 	// exists after the hook has run.
-	case c.options.ThreeWay && c.hookOf(v.object()) == "":
+	case c.options.ThreeWay && c.hookOf(v.manifest()) == "":
 		return c.decideThreeWay(j, v, typ, out)
 	case j.after == nil:
 		return c.goes(v, typ, out)
@@ -393,7 +393,7 @@ func (c *comparer) drift(j *job, v *values, typ *schema.Type, out *outcome) {
 
 // place sets the section of the report for the change.
 func (c *comparer) place(out *outcome, v *values) {
-	events := c.hookOf(v.object())
+	events := c.hookOf(v.manifest())
 	out.change.Hook = events
 	switch {
 	case events == "" && out.change.Action == diff.Forget:

@@ -91,9 +91,10 @@ func (c *comparison) readMarks() {
 
 func byAddress(a, b manifest.ID) int { return cmp.Compare(a.Address(), b.Address()) }
 
-// marked returns the caller's findings about the object of a job; nil if there are none.
+// marked returns the caller's findings about the object of a job; nil if there are none. If an object
+// and a hook have the same key, they are about the object.
 func (c *comparison) marked(j *job) *mark {
-	if len(c.marks) == 0 {
+	if len(c.marks) == 0 || j.twinHook {
 		return nil
 	}
 	return c.marks[c.matcher.key(j.id)]

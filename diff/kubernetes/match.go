@@ -1,6 +1,9 @@
 package kubernetes
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
@@ -18,6 +21,8 @@ type job struct {
 	from manifest.ID
 	// why is the reason of the change, if the match found one.
 	reason string
+	// twin: a side has another object with the same key; twinHook: it is the hook of the two.
+	twin, twinHook bool
 }
 
 // renamed reports whether before and after are two objects.
@@ -78,46 +83,160 @@ func (m *matcher) key(id manifest.ID) manifest.ID {
 	return id
 }
 
+// slot is where the objects of all sides correspond. Helm creates a hook separately from the release,
+// so a hook with the key of another object on its side has a slot of its own for its events.
+type slot struct {
+	key  manifest.ID
+	hook string
+}
+
+// pairer is the state of one match.
+type pairer struct {
+	*matcher
+	plain bool
+	// twins are the keys of more than one object of a side.
+	twins map[manifest.ID]bool
+	jobs  []job
+	place map[slot]int
+}
+
 // match lists all objects: those of after in order, then those that only
-// before has. It counts those that only the cluster has.
-func (m *matcher) match(c *comparison) (jobs []job, onlyLive int) {
-	place := map[manifest.ID]int{}
-	add := func(set *manifest.Set, put func(*job, *manifest.Object)) {
-		if set == nil {
-			return
+// before has. It counts those that only the cluster has. Two objects of after in one slot are an error,
+// because one of them would not be shown.
+func (m *matcher) match(c *comparison) (jobs []job, onlyLive int, notes []string, err error) {
+	s := &pairer{matcher: m, plain: c.options.Plain, place: map[slot]int{}}
+	s.twins = m.twins(c.after, c.before)
+	var errs []error
+	err = s.add(c.after, func(j *job, o *manifest.Object) {
+		if j.after != nil && !j.after.Same(o) {
+			errs = append(errs, o.RepeatedError(j.after))
 		}
+		j.after = o
+	})
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	err = s.add(c.before, func(j *job, o *manifest.Object) {
+		switch {
+		case j.before == nil || j.before.Same(o):
+		case c.options.ThreeWay: // it is applied already, and the last one counts
+			notes = append(notes, fmt.Sprintf("%s: it was applied twice, from %s and %s; the latter is compared.",
+				address(o.ID, c.masker.Name), diff.EscapeText(j.before.Place()), diff.EscapeText(o.Place())))
+		default:
+			errs = append(errs, o.RepeatedError(j.before))
+		}
+		j.before = o
+	})
+	if err := errors.Join(err, firstErrors(errs)); err != nil {
+		return nil, 0, nil, err
+	}
+	onlyLive = s.countOthers(c.live)
+	if err := s.addOtherSides(c); err != nil {
+		return nil, 0, nil, err
+	}
+	return s.jobs, onlyLive, notes, nil
+}
+
+// addOtherSides adds the objects of the other sides to those that after or before has. The server's
+// objects are never those of a hook that has a twin.
+func (s *pairer) addOtherSides(c *comparison) error {
+	for _, side := range []struct {
+		set    *manifest.Set
+		served bool
+		put    func(*job, *manifest.Object)
+	}{
+		{c.live, true, func(j *job, o *manifest.Object) { j.live = o }},
+		{c.answers, true, func(j *job, o *manifest.Object) { j.answer = o }},
+		{c.answersAgain, true, func(j *job, o *manifest.Object) { j.answerAgain = o }},
+		{c.again, false, func(j *job, o *manifest.Object) { j.again = o }},
+		{c.beforeAgain, false, func(j *job, o *manifest.Object) { j.beforeAgain = o }},
+	} {
+		if side.set == nil {
+			continue
+		}
+		for _, o := range side.set.Objects {
+			at := slot{key: s.key(o.ID)}
+			if !side.served {
+				var err error
+				if at, err = s.slot(o); err != nil {
+					return err
+				}
+			}
+			if i, ok := s.place[at]; ok {
+				side.put(&s.jobs[i], o)
+			}
+		}
+	}
+	return nil
+}
+
+// twins returns the keys that more than one object of a set has.
+func (m *matcher) twins(sets ...*manifest.Set) map[manifest.ID]bool {
+	twins := map[manifest.ID]bool{}
+	for _, set := range sets {
+		if set == nil {
+			continue
+		}
+		seen := make(map[manifest.ID]bool, len(set.Objects))
 		for _, o := range set.Objects {
 			k := m.key(o.ID)
-			i, ok := place[k]
-			if !ok {
-				i = len(jobs)
-				place[k] = i
-				jobs = append(jobs, job{id: o.ID})
+			if seen[k] {
+				twins[k] = true
 			}
-			put(&jobs[i], o)
+			seen[k] = true
 		}
 	}
-	add(c.after, func(j *job, o *manifest.Object) { j.after = o })
-	add(c.before, func(j *job, o *manifest.Object) { j.before = o })
-	mine := len(jobs)
-	add(c.live, func(j *job, o *manifest.Object) { j.live = o })
-	onlyLive = len(jobs) - mine
-	jobs = jobs[:mine]
-	beside := func(set *manifest.Set, put func(*job, *manifest.Object)) {
-		if set == nil {
-			return
+	return twins
+}
+
+// slot returns the slot of an object. It reads only objects that have a twin.
+func (s *pairer) slot(o *manifest.Object) (slot, error) {
+	at := slot{key: s.key(o.ID)}
+	if s.plain || !s.twins[at.key] {
+		return at, nil
+	}
+	v, err := o.Value()
+	at.hook = hookOf(v)
+	return at, err
+}
+
+// add adds the objects of a side, with a new job for each that has none.
+func (s *pairer) add(set *manifest.Set, put func(*job, *manifest.Object)) error {
+	if set == nil {
+		return nil
+	}
+	for _, o := range set.Objects {
+		at, err := s.slot(o)
+		if err != nil {
+			return err
 		}
-		for _, o := range set.Objects {
-			if i, ok := place[m.key(o.ID)]; ok && i < mine {
-				put(&jobs[i], o)
-			}
+		i, ok := s.place[at]
+		if !ok {
+			i = len(s.jobs)
+			s.place[at] = i
+			s.jobs = append(s.jobs, job{id: o.ID, twin: s.twins[at.key], twinHook: at.hook != ""})
+		}
+		put(&s.jobs[i], o)
+	}
+	return nil
+}
+
+// countOthers returns the number of objects in the cluster that are on no other side.
+func (s *pairer) countOthers(live *manifest.Set) int {
+	if live == nil {
+		return 0
+	}
+	known := make(map[manifest.ID]bool, len(s.place))
+	for at := range s.place {
+		known[at.key] = true
+	}
+	others := map[manifest.ID]bool{}
+	for _, o := range live.Objects {
+		if k := s.key(o.ID); !known[k] {
+			others[k] = true
 		}
 	}
-	beside(c.again, func(j *job, o *manifest.Object) { j.again = o })
-	beside(c.beforeAgain, func(j *job, o *manifest.Object) { j.beforeAgain = o })
-	beside(c.answers, func(j *job, o *manifest.Object) { j.answer = o })
-	beside(c.answersAgain, func(j *job, o *manifest.Object) { j.answerAgain = o })
-	return jobs, onlyLive
+	return len(others)
 }
 
 // unchanged reports whether it is known without parsing that an object does not change.

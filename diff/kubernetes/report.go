@@ -55,7 +55,7 @@ func read(before, after []manifest.Source, o Options) (*comparison, error) {
 	}
 	err := each(len(sides), func() struct{} { return struct{}{} }, func(_ struct{}, i int) (err error) {
 		if s := sides[i]; s.wanted {
-			*s.into, err = manifest.Read(s.sources, manifest.Options{MaxBytes: o.MaxBytes})
+			*s.into, err = manifest.Read(s.sources, manifest.Options{MaxBytes: o.MaxBytes, Repeated: true})
 		}
 		return err
 	})
@@ -67,7 +67,10 @@ func read(before, after []manifest.Source, o Options) (*comparison, error) {
 
 func (c *comparison) report() (*diff.Report, error) {
 	r := &diff.Report{Kind: diff.KindKubernetes}
-	all, onlyLive := c.matcher.match(c)
+	all, onlyLive, twice, err := c.matcher.match(c)
+	if err != nil {
+		return nil, err
+	}
 	c.readMarks()
 	jobs := make([]job, 0, len(all))
 	for i := range all {
@@ -76,7 +79,7 @@ func (c *comparison) report() (*diff.Report, error) {
 		}
 	}
 	unchanged := len(all) - len(jobs)
-	notes := append(c.ownNotes(), c.readNotes()...)
+	notes := slices.Concat(c.ownNotes(), c.readNotes(), twice)
 	r.AddFold(foldOthers, diff.FoldObjects, onlyLive)
 	if len(jobs) > 0 {
 		jobs, err := c.pairRenamed(jobs)
@@ -229,7 +232,7 @@ func (c *comparison) pairRenamed(jobs []job) ([]job, error) {
 		key := c.matcher.key(j.id)
 		kind := place{key.ResourceKind(), key.Namespace}
 		switch {
-		case !mayRename(j.id):
+		case !mayRename(j.id) || j.twin:
 		case j.after == nil && !j.before.GenerateName && (!c.options.ThreeWay || j.live != nil):
 			gone[kind] = append(gone[kind], i)
 		case j.after != nil && j.before == nil && j.live == nil && !j.after.GenerateName:

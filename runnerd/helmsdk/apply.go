@@ -100,7 +100,7 @@ func (r ApplyRequest) check() error {
 		return fmt.Errorf("%w: the rendering has the digest %s, approved was %s; nothing was created, plan again",
 			errTampered, got, r.Digest)
 	}
-	again, err := compose(r.Chart.meta.Name, r.Rendered.Templates)
+	again, err := compose(r.Chart.meta.Name, "", r.Rendered.Templates)
 	if err != nil {
 		return err
 	}

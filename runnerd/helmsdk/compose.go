@@ -12,6 +12,8 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"sigs.k8s.io/yaml"
+
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
 // maxRendered bounds the bytes of all templates of one rendering.
@@ -21,8 +23,9 @@ const maxRendered = 32 << 20
 const noValue = "<no value>"
 
 // compose sorts rendered templates into objects, hooks and notes, as Helm does. It
-// returns an error for what cannot be applied.
-func compose(name string, templates []File) (*Rendered, error) {
+// returns an error for what cannot be applied. Objects without a namespace get that of the
+// release; it is empty for a stored rendering, which was checked when it was rendered.
+func compose(name, namespace string, templates []File) (*Rendered, error) {
 	made := &Rendered{Templates: slices.Clone(templates)}
 	slices.SortFunc(made.Templates, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	files, size := map[string]string{}, 0
@@ -44,7 +47,7 @@ func compose(name string, templates []File) (*Rendered, error) {
 			files[f.Path] = string(f.Content)
 		}
 	}
-	if err := checkObjects(made.Templates, files); err != nil {
+	if err := checkObjects(namespace, made.Templates, files); err != nil {
 		return nil, err
 	}
 	hooks, objects, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
@@ -95,7 +98,7 @@ type objectHeader struct {
 
 // checkObjects reads every document and returns an error with the place of the first that is
 // not an object. Before it reads the first, it checks the total size with all aliases expanded.
-func checkObjects(templates []File, files map[string]string) error {
+func checkObjects(namespace string, templates []File, files map[string]string) error {
 	type document struct{ where, text string }
 	var parts []document
 	all := &budget{most: 2 * maxRendered}
@@ -114,69 +117,100 @@ func checkObjects(templates []File, files map[string]string) error {
 
 	seen := map[string]string{}
 	for _, part := range parts {
-		identity, err := checkObject(part.where, part.text)
+		objects, err := checkObject(part.where, part.text)
 		if err != nil {
 			return err
 		}
-		if other := seen[identity]; identity != "" && other != "" {
-			return fmt.Errorf("%s: the %s is in %s already; let the chart have it once", part.where, identity, other)
+		for _, object := range objects {
+			identity := object.identity(namespace)
+			if other := seen[identity]; other != "" {
+				return fmt.Errorf("%s: the %s is in %s already; let the chart have it once", part.where, identity, other)
+			}
+			seen[identity] = part.where
 		}
-		seen[identity] = part.where
 	}
 	return nil
 }
 
-// checkObject returns the identity of an object, or "" if it is not compared: a hook
-// may exist once for each event.
-func checkObject(where, document string) (string, error) {
-	plain, err := yaml.YAMLToJSON([]byte(document))
-	if err != nil {
-		return "", fmt.Errorf("%s does not come to YAML: %s; correct the template, or the values that it reads", where,
-			bounded(err))
-	}
-	if string(plain) == "null" {
-		return "", nil
-	}
-	var object objectHeader
-	if err := yaml.Unmarshal(plain, &object); err != nil {
-		return "", fmt.Errorf("%s does not come to a Kubernetes object: %s; correct the template", where, bounded(err))
-	}
-	switch {
-	case object.APIVersion == "" || object.Kind == "":
-		return "", fmt.Errorf("%s comes to a document without apiVersion or kind; correct the template", where)
-	case object.Items != nil:
-		return "", checkItems(where, object)
-	case object.Metadata.Name == "":
-		return "", fmt.Errorf(
-			"%s: a %s has no metadata.name; Helm needs one to find the object again, generateName is not enough", where,
-			object.Kind)
-	}
-	if _, hook := object.Metadata.Annotations[release.HookAnnotation]; hook {
-		return "", nil
-	}
-	group, _, grouped := strings.Cut(object.APIVersion, "/")
+// identity returns the name by which the cluster knows an object of a release in a namespace.
+func (o objectHeader) identity(namespace string) string {
+	group, _, grouped := strings.Cut(o.APIVersion, "/")
 	if !grouped {
 		group = ""
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%s.%s", object.Kind, group), ".") + " " +
-		strings.TrimPrefix(object.Metadata.Namespace+"/"+object.Metadata.Name, "/"), nil
+	namespace = cmp.Or(o.Metadata.Namespace, namespace)
+	if namespaced, known := schema.Builtin().Namespaced(group, o.Kind); known && !namespaced {
+		namespace = ""
+	}
+	return strings.TrimSuffix(o.Kind+"."+group, ".") + " " + strings.TrimPrefix(namespace+"/"+o.Metadata.Name, "/")
 }
 
-// checkItems returns an error for an object that Helm would treat as a list by
-// mistake, or as a list without items.
-func checkItems(where string, list objectHeader) error {
+// isHook reports whether an object has the annotation of a hook.
+func (o objectHeader) isHook() bool {
+	_, hook := o.Metadata.Annotations[release.HookAnnotation]
+	return hook
+}
+
+// checkObject returns the objects of a document that may exist only once: hooks may have the name of an
+// object, and exist once for each event.
+func checkObject(where, document string) ([]objectHeader, error) {
+	plain, err := yaml.YAMLToJSON([]byte(document))
+	if err != nil {
+		return nil, fmt.Errorf("%s does not come to YAML: %s; correct the template, or the values that it reads", where,
+			bounded(err))
+	}
+	if string(plain) == "null" {
+		return nil, nil
+	}
+	var object objectHeader
+	if err := yaml.Unmarshal(plain, &object); err != nil {
+		return nil, fmt.Errorf("%s does not come to a Kubernetes object: %s; correct the template", where, bounded(err))
+	}
+	switch {
+	case object.APIVersion == "" || object.Kind == "":
+		return nil, fmt.Errorf("%s comes to a document without apiVersion or kind; correct the template", where)
+	case object.Items != nil:
+		return checkItems(where, object)
+	case object.Metadata.Name == "":
+		return nil, fmt.Errorf(
+			"%s: a %s has no metadata.name; Helm needs one to find the object again, generateName is not enough", where,
+			object.Kind)
+	}
+	if object.isHook() {
+		return nil, nil
+	}
+	return []objectHeader{object}, nil
+}
+
+// checkItems returns the objects of a list. It returns an error for an object that Helm would treat as a
+// list by mistake, for a list without items, and for a hook in a list, which Helm would create with the
+// other objects.
+func checkItems(where string, list objectHeader) ([]objectHeader, error) {
 	if !strings.HasSuffix(list.Kind, "List") {
-		return fmt.Errorf("%s: a %s with items is a list to Helm, which makes the items and not the %s; remove items", where,
-			list.Kind, list.Kind)
+		return nil, fmt.Errorf("%s: a %s with items is a list to Helm, which makes the items and not the %s; remove items",
+			where, list.Kind, list.Kind)
 	}
-	var items []any
+	var items []json.RawMessage
 	if err := json.Unmarshal(list.Items, &items); err != nil {
-		return fmt.Errorf("%s: the items of a %s are no list; correct the template", where, list.Kind)
+		return nil, fmt.Errorf("%s: the items of a %s are no list; correct the template", where, list.Kind)
 	}
+	var objects []objectHeader
 	for i, item := range items {
-		if _, ok := item.(map[string]any); !ok {
-			return fmt.Errorf("%s: item %d of a %s is no object; correct the template", where, i+1, list.Kind)
+		var object objectHeader
+		if err := json.Unmarshal(item, &object); err != nil || string(item) == "null" {
+			return nil, fmt.Errorf("%s: item %d of a %s is no object; correct the template", where, i+1, list.Kind)
 		}
+		if object.isHook() {
+			return nil, fmt.Errorf("%s: item %d of a %s has the annotation %s, which Helm ignores in a list; "+
+				"write the hook as a document of its own", where, i+1, list.Kind, release.HookAnnotation)
+		}
+		if object.Kind == "" && object.APIVersion == "" { // of a typed list
+			object.Kind, object.APIVersion = strings.TrimSuffix(list.Kind, "List"), list.APIVersion
+		}
+		objects = append(objects, object)
 	}
-	return nil
+	if list.isHook() {
+		return nil, nil
+	}
+	return objects, nil
 }

@@ -112,7 +112,22 @@ func TestRenderRefused(t *testing.T) {
 			want:  []string{"web/templates/x.yaml", "no metadata.name"}},
 		"twice": {
 			files: tree{"templates/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop-cache}\n"},
-			want:  []string{"ConfigMap shop-cache is in web/charts/cache/templates/cache.yaml already"}},
+			want:  []string{"ConfigMap ns/shop-cache is in web/charts/cache/templates/cache.yaml already"}},
+		"twice in one namespace": {
+			files: tree{"templates/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop-cache, namespace: ns}\n"},
+			want: []string{"web/templates/x.yaml", "ConfigMap ns/shop-cache",
+				"is in web/charts/cache/templates/cache.yaml already", "once"}},
+		"twice in the cluster": {
+			files: tree{"templates/x.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\n" +
+				"apiVersion: v1\nkind: Namespace\nmetadata: {name: a, namespace: other}\n"},
+			want: []string{"web/templates/x.yaml, document 2", "Namespace a is in web/templates/x.yaml already"}},
+		"twice in a list": {
+			files: tree{"templates/x.yaml": "apiVersion: v1\nkind: ConfigMapList\nitems: [{metadata: {name: shop-cache}}]\n"},
+			want:  []string{"ConfigMap ns/shop-cache is in web/charts/cache/templates/cache.yaml already"}},
+		"a hook in a list": {
+			files: tree{"templates/x.yaml": "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n" +
+				"  metadata: {name: a, annotations: {helm.sh/hook: test}}\n"},
+			want: []string{"web/templates/x.yaml: item 1 of a List", "helm.sh/hook", "a document of its own"}},
 		"bomb":           {files: tree{"templates/x.yaml": bomb()}, want: []string{"aliases"}},
 		"no value again": {files: tree{"templates/x.yaml": "# <no <no value>value>"}, want: []string{"<no value>"}},
 		"too large": {files: tree{"templates/x.yaml": `{{ range until 5000 }}# {{ repeat 10000 "x" }}{{ end }}`},

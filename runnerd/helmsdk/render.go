@@ -139,7 +139,7 @@ func renderNow(c *Chart, request RenderRequest, caps *chartutil.Capabilities, wi
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		templates = append(templates, File{Path: name, Content: []byte(files[name])})
 	}
-	made, err := compose(loaded.Name(), templates)
+	made, err := compose(loaded.Name(), request.Namespace, templates)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func Compose(chart *Chart, values map[string]any, templates []File) (*Rendered, 
 	if err != nil {
 		return nil, err
 	}
-	made, err := compose(loaded.Name(), templates)
+	made, err := compose(loaded.Name(), "", templates)
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,9 @@ func (i ID) Address() string {
 type Options struct {
 	// MaxBytes bounds the sources together; 0 means DefaultMaxBytes.
 	MaxBytes int64
+	// Repeated keeps objects that have the ID of an earlier one and differ from it, for a caller
+	// that can tell them apart. Without it, they are errors.
+	Repeated bool
 }
 
 // DefaultMaxBytes is the largest total size of all sources of one side: 256 MiB.
@@ -229,4 +232,11 @@ func (s *Set) CustomResources() []*Object {
 	return out
 }
 
-func (o *Object) place() string { return fmt.Sprintf("%s:%d", printable(o.Source), o.Line) }
+// RepeatedError returns the error for an object that is in a side already, and differs.
+func (o *Object) RepeatedError(first *Object) error {
+	return o.text.errorAt(place{}, fmt.Sprintf("%s is already at %s, and differs; remove one of the two",
+		printable(o.ID.Address()), first.Place()))
+}
+
+// Place returns where the object is: SOURCE:LINE.
+func (o *Object) Place() string { return fmt.Sprintf("%s:%d", printable(o.Source), o.Line) }

@@ -23,7 +23,7 @@ func Read(sources []Source, o Options) (*Set, error) {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
-	r := &reader{at: map[ID]*Object{}, generated: map[ID]int{}}
+	r := &reader{repeated: o.Repeated, at: map[ID]*Object{}, generated: map[ID]int{}}
 	for _, s := range sources {
 		if o.MaxBytes -= int64(len(s.Data)); o.MaxBytes < 0 {
 			r.fail(text{source: s.Name, line: 1}.errorAt(place{},
@@ -45,6 +45,8 @@ func Read(sources []Source, o Options) (*Set, error) {
 type reader struct {
 	set  Set
 	errs []error
+	// repeated is Options.Repeated.
+	repeated bool
 	// more counts the notes that are not stored.
 	more int
 	// at are the objects by identity, and generated counts those whose names the cluster generates.
@@ -239,11 +241,12 @@ func (r *reader) add(t text, id identity, inherited identity) {
 		r.at[o.ID] = o
 		r.set.Objects = append(r.set.Objects, o)
 	case first.Same(o):
-		r.note(fmt.Sprintf("%s: %s is the same as at %s; one of the two is enough", o.place(), printable(o.ID.Address()),
-			first.place()))
+		r.note(fmt.Sprintf("%s: %s is the same as at %s; one of the two is enough", o.Place(), printable(o.ID.Address()),
+			first.Place()))
+	case r.repeated:
+		r.set.Objects = append(r.set.Objects, o)
 	default:
-		r.fail(t.errorAt(place{}, fmt.Sprintf("%s is already at %s, and differs; remove one of the two",
-			printable(o.ID.Address()), first.place())))
+		r.fail(o.RepeatedError(first))
 	}
 }
 

@@ -133,8 +133,8 @@ func (s *session) appliedSources(d helmsdk.Decision, answers []helmsdk.DryRunRes
 	there := map[manifest.ID]bool{}
 	for _, each := range answers {
 		id := idOf(each)
-		id.Namespace = cmp.Or(id.Namespace, s.Namespace) // a document does not state whether its kind is namespaced
-		there[id] = each.Live != nil && !each.Hook
+		id.Namespace = cmp.Or(id.Namespace, s.Namespace)        // a document does not state whether its kind is namespaced
+		there[id] = there[id] || each.Live != nil && !each.Hook // a hook may have the name of an object
 	}
 	for _, release := range slices.Backward(s.history) {
 		if !slices.Contains(d.Later, release.Revision) {
@@ -254,10 +254,17 @@ func streamOf(name string, objects iter.Seq[[]byte]) []manifest.Source {
 	return []manifest.Source{{Name: name, Data: text.Bytes()}}
 }
 
-// liveSources returns the objects as they are in the cluster.
+// liveSources returns the objects as they are in the cluster, each once: a hook may have the name of an
+// object.
 func liveSources(answers []helmsdk.DryRunResult) []manifest.Source {
 	return streamOf("the cluster", func(yield func([]byte) bool) {
+		seen := map[manifest.ID]bool{}
 		for _, each := range answers {
+			id := idOf(each)
+			if each.Live == nil || seen[id] {
+				continue
+			}
+			seen[id] = true
 			if !yield(each.Live) {
 				return
 			}

@@ -65,6 +65,23 @@ func TestPlansThatAreRefused(t *testing.T) {
 	}
 }
 
+// TestAHookHidesNoObject checks that a plan lists an object although a test of its name, which spells the
+// namespace, comes after it.
+func TestAHookHidesNoObject(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {role: admin}\n"
+	const hook = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n  namespace: '{{ .Release.Namespace }}'\n" +
+		"  annotations: {helm.sh/hook: test}\ndata: {role: view}\n"
+	report := reportOf(t, r.mustPlan(r.spec(r.chart("templates/a.yaml", object, "templates/b.yaml", hook)), false))
+	if len(report.Changes) != 1 || !strings.Contains(fmt.Sprint(report.Changes[0].Fields), "admin") {
+		t.Errorf("the object is not listed: %+v", report.Changes)
+	}
+	if len(report.Tests) != 1 || !strings.Contains(fmt.Sprint(report.Tests[0].Fields), "view") {
+		t.Errorf("the test is not listed: %+v", report.Tests)
+	}
+}
+
 func TestAFieldThatCannotBeChanged(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
