@@ -147,14 +147,23 @@ func (c *comparison) earlier(j *job, typ *schema.Type) *schema.Type {
 // definitions that differ between the sides.
 func (c *comparison) readDefinitions(jobs []job) error {
 	c.redefined, c.was = map[string]bool{}, schema.Builtin()
-	at := func(sides ...*manifest.Set) map[manifest.ID]*manifest.Object {
+	groups := customGroups(jobs)
+	at := func(sides ...*manifest.Set) (map[manifest.ID]*manifest.Object, error) {
+		definitions, err := c.wantedDefinitions(groups, sides)
 		out := map[manifest.ID]*manifest.Object{}
-		for _, o := range wantedDefinitions(customGroups(jobs), sides) {
+		for _, o := range definitions {
 			out[o.ID] = o
 		}
-		return out
+		return out, err
 	}
-	was, is := at(c.live, c.before), at(c.before, c.live, c.after)
+	was, err := at(c.live, c.before)
+	if err != nil {
+		return err
+	}
+	is, err := at(c.before, c.live, c.after)
+	if err != nil {
+		return err
+	}
 	var before []raw.Value
 	for id, o := range is {
 		if was[id] != nil && (was[id] == o || was[id].Same(o)) {

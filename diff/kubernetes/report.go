@@ -90,7 +90,7 @@ func (c *comparison) report() (*diff.Report, error) {
 			return nil, err
 		}
 		var more []string
-		if c.schemas, more, err = schemas(jobs, c.before, c.live, c.after); err != nil {
+		if c.schemas, more, err = c.readSchemas(jobs, c.before, c.live, c.after); err != nil {
 			return nil, err
 		}
 		for _, n := range more {
