@@ -31,10 +31,11 @@ type Input struct {
 	Redact func(string) string
 }
 
-// document is one input of a policy: the plan, or one object.
+// document is one input of a policy, the plan or one object, in two forms: messages come from shown, in which secrets
+// are replaced, and exact is what the plan would apply.
 type document struct {
-	object string // for messages
-	value  ast.Value
+	object       string // for messages
+	shown, exact ast.Value
 }
 
 // Evaluate returns the results of the policies on a plan, in their order. It never fails: what it
@@ -45,28 +46,30 @@ func Evaluate(ctx context.Context, policies []api.PolicySpec, in Input) []diff.P
 	}
 	documents, err := in.documents()
 	var results []diff.PolicyResult
-	for i, p := range policies {
-		var messages []diff.PolicyMessage
+	evaluated := make([]evaluation, min(len(policies), diff.MaxPolicies))
+	for i := range evaluated {
+		e, p := &evaluated[i], policies[i]
 		switch {
-		case i >= diff.MaxPolicies:
-			return results
 		case err != nil:
-			messages = notEvaluated("the plan cannot be read: " + err.Error())
+			e.messages = notEvaluated("the plan cannot be read: " + err.Error())
 		case i == diff.MaxPolicies-1 && len(policies) > diff.MaxPolicies:
-			messages = notEvaluated(fmt.Sprintf("the component has %d policies; at most %d are evaluated",
+			e.messages = notEvaluated(fmt.Sprintf("the component has %d policies; at most %d are evaluated",
 				len(policies), diff.MaxPolicies-1))
 		case p.Engine == api.BuiltIn:
-			messages = builtIn(p, in)
+			e.messages = builtIn(p, in)
 		case p.Engine != api.Opa:
-			messages = notEvaluated("only Kyverno in the cluster evaluates this policy")
+			e.messages = notEvaluated("only Kyverno in the cluster evaluates this policy")
 		default:
-			messages = evaluate(ctx, p, documents)
+			*e = evaluate(ctx, p, documents, in.Redact)
 		}
-		for j := range messages {
-			m := &messages[j]
+	}
+	reportHidden(policies, evaluated)
+	for i, e := range evaluated {
+		for j := range e.messages {
+			m := &e.messages[j]
 			m.Text, m.Object = shorten(in.Redact(m.Text)), shorten(in.Redact(m.Object))
 		}
-		results = append(results, diff.NewPolicyResult(shorten(p.Name), messages))
+		results = append(results, diff.NewPolicyResult(shorten(policies[i].Name), e.messages))
 	}
 	return results
 }
@@ -76,26 +79,32 @@ func notEvaluated(why string) []diff.PolicyMessage {
 }
 
 // evaluate runs one policy on every document.
-func evaluate(ctx context.Context, p api.PolicySpec, documents []document) []diff.PolicyMessage {
+func evaluate(ctx context.Context, p api.PolicySpec, documents []document,
+	redact func(string) string) (e evaluation) {
 	compiler, module, err := compile(p)
 	if err != nil {
-		return notEvaluated(err.Error())
+		e.messages = notEvaluated(err.Error())
+		return e
 	}
-	ctx, stop := context.WithTimeout(ctx, maxTime)
+	policy := evaluator{compiler: compiler, rules: module.Rules, redact: redact}
+	limited, stop := context.WithTimeout(ctx, maxTime)
 	defer stop()
-	var messages []diff.PolicyMessage
-	for _, d := range documents {
+	shown := make([]map[string][]diff.PolicyMessage, len(documents))
+	for i, d := range documents {
+		shown[i] = policy.run(limited, d.shown)
 		for _, rule := range module.Rules {
-			for _, m := range run(ctx, compiler, rule, d) {
+			for _, m := range shown[i][rule] {
 				m.Object = d.object
-				messages = append(messages, m)
+				e.messages = append(e.messages, m)
 			}
 		}
-		if ctx.Err() != nil {
-			return append(messages, notEvaluated(fmt.Sprintf("the policy takes longer than %s", maxTime))...)
+		if limited.Err() != nil {
+			e.messages = append(e.messages, notEvaluated(fmt.Sprintf("the policy takes longer than %s", maxTime))...)
+			return e
 		}
 	}
-	return messages
+	e.opa, e.hidden = true, policy.hidden(ctx, documents, shown)
+	return e
 }
 
 // compile checks a policy again, because its text comes from the control plane, and compiles it.
@@ -119,13 +128,28 @@ func compile(p api.PolicySpec) (*ast.Compiler, *rego.Module, error) {
 	return compiler, module, nil
 }
 
-// run evaluates one of the rules deny, warn and pass on a document. A function that fails on a value
-// makes its rule undefined, which looks as if the rule did not apply: a second, strict evaluation
-// finds that, and reports the policy as not evaluated.
-func run(ctx context.Context, compiler *ast.Compiler, rule string, d document) []diff.PolicyMessage {
-	found, err := query(ctx, compiler, rule, d, false)
+// evaluator runs the rules of one policy.
+type evaluator struct {
+	compiler *ast.Compiler
+	rules    []string
+	redact   func(string) string
+}
+
+// run evaluates the rules deny, warn and pass on an input, and returns the messages of each.
+func (e evaluator) run(ctx context.Context, input ast.Value) map[string][]diff.PolicyMessage {
+	messages := map[string][]diff.PolicyMessage{}
+	for _, rule := range e.rules {
+		messages[rule] = e.runRule(ctx, rule, input)
+	}
+	return messages
+}
+
+// runRule evaluates one rule. A function that fails on a value makes its rule undefined, which looks as if the rule did
+// not apply: a second, strict evaluation finds that, and reports the policy as not evaluated.
+func (e evaluator) runRule(ctx context.Context, rule string, input ast.Value) []diff.PolicyMessage {
+	found, err := query(ctx, e.compiler, rule, input, false)
 	if err == nil {
-		_, err = query(ctx, compiler, rule, d, true)
+		_, err = query(ctx, e.compiler, rule, input, true)
 	}
 	messages := messagesOf(diff.PolicyStatus(rule), found)
 	if err != nil && ctx.Err() == nil {
@@ -143,7 +167,7 @@ func errorText(err error) string {
 }
 
 // query returns the value of data.nuon.RULE, or nil if it is undefined.
-func query(ctx context.Context, compiler *ast.Compiler, rule string, d document,
+func query(ctx context.Context, compiler *ast.Compiler, rule string, input ast.Value,
 	strict bool) (found ast.Value, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -167,7 +191,7 @@ func query(ctx context.Context, compiler *ast.Compiler, rule string, d document,
 	if err != nil {
 		return nil, err
 	}
-	answers, err := topdown.NewQuery(compiled).WithCompiler(compiler).WithInput(ast.NewTerm(d.value)).
+	answers, err := topdown.NewQuery(compiled).WithCompiler(compiler).WithInput(ast.NewTerm(input)).
 		WithCancel(cancel).WithStrictBuiltinErrors(strict).Run(ctx)
 	if err != nil || len(answers) == 0 {
 		return nil, err

@@ -9,20 +9,20 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// masked replaces a value that a policy must not see.
+// masked replaces a value that a message must not show.
 const masked = "(sensitive value)"
 
-// documents returns the inputs of policies, without secrets.
+// documents returns the inputs of policies.
 func (p Input) documents() ([]document, error) {
 	if p.Plan != nil {
-		value, err := p.plan()
-		return []document{{value: value}}, err
+		d, err := p.plan()
+		return []document{d}, err
 	}
 	var documents []document
 	for _, object := range p.Objects {
 		d, err := p.object(object)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", titleOf(object), err)
 		}
 		documents = append(documents, d)
 	}
@@ -30,18 +30,24 @@ func (p Input) documents() ([]document, error) {
 }
 
 // plan returns the input of a Terraform plan: {"plan": …}.
-func (p Input) plan() (ast.Value, error) {
+func (p Input) plan() (document, error) {
 	var plan map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(p.Plan))
 	decoder.UseNumber()
 	if err := decoder.Decode(&plan); err != nil {
-		return nil, err
+		return document{}, err
+	}
+	exact, err := ast.InterfaceToValue(map[string]any{"plan": plan})
+	if err != nil {
+		return document{}, err
 	}
 	maskPlan(plan)
-	return p.value(map[string]any{"plan": plan})
+	shown, err := ast.InterfaceToValue(map[string]any{"plan": p.redact(maskSecrets(plan))})
+	return document{shown: shown, exact: exact}, err
 }
 
-// object returns the input of a Kubernetes object in the form of an admission review.
+// object returns the input of a Kubernetes object in the form of an admission review. Neither of its forms has the
+// values of Secrets: they decide nothing about the cluster, and may be secrets of the customer.
 func (p Input) object(object map[string]any) (document, error) {
 	version, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
@@ -51,16 +57,21 @@ func (p Input) object(object map[string]any) (document, error) {
 	}
 	metadata, _ := object["metadata"].(map[string]any)
 	namespace, _ := metadata["namespace"].(string)
-	value, err := p.value(map[string]any{"review": map[string]any{
+	fields := map[string]any{
 		"kind":      map[string]any{"group": group, "version": v, "kind": kind},
 		"name":      nameOf(object),
 		"namespace": namespace,
-		"object":    object,
-	}})
-	if err != nil {
-		return document{}, fmt.Errorf("%s: %w", titleOf(object), err)
+		"object":    maskSecrets(object),
 	}
-	return document{object: titleOf(object), value: value}, nil
+	exact, err := ast.InterfaceToValue(map[string]any{"review": fields})
+	if err != nil {
+		return document{}, err
+	}
+	for name := range fields {
+		fields[name] = p.redact(fields[name])
+	}
+	shown, err := ast.InterfaceToValue(map[string]any{"review": fields})
+	return document{object: titleOf(object), shown: shown, exact: exact}, err
 }
 
 func nameOf(object map[string]any) string {
@@ -75,13 +86,37 @@ func titleOf(object map[string]any) string {
 	return strings.TrimSpace(kind + " " + nameOf(object))
 }
 
-func (p Input) value(v map[string]any) (ast.Value, error) { return ast.InterfaceToValue(p.redact(v)) }
-
 // lastApplied is the annotation in which kubectl repeats a whole object as a text, that of a Secret with its values.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// redact returns a copy in which known secrets are replaced in all texts and keys, and the values of Secrets at any
-// depth: other objects and Terraform resources contain Secrets, too.
+// maskSecrets returns a copy in which the values of Secrets at any depth are masked: other objects and Terraform
+// resources contain Secrets, too.
+func maskSecrets(v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = maskSecrets(v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			switch {
+			case v["kind"] == "Secret" && (key == "data" || key == "stringData"):
+				out[key] = maskValuesOf(value)
+			case key == lastApplied:
+				out[key] = masked
+			default:
+				out[key] = maskSecrets(value)
+			}
+		}
+		return out
+	}
+	return v
+}
+
+// redact returns a copy in which known secrets are replaced in all texts and keys.
 func (p Input) redact(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -99,12 +134,6 @@ func (p Input) redact(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, value := range v {
-			switch {
-			case v["kind"] == "Secret" && (key == "data" || key == "stringData"):
-				value = maskValuesOf(value)
-			case key == lastApplied:
-				value = masked
-			}
 			out[p.Redact(key)] = p.redact(value)
 		}
 		return out

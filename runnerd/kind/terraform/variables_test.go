@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
@@ -80,6 +81,31 @@ output "policies" {
 		spec.Terraform.ClusterPolicies = map[string]string{name: "x"}
 		if _, err := r.plan(spec, false); err == nil || !strings.Contains(err.Error(), "not the name of a policy's file") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestSensitiveValuesHideNothingFromPolicies checks that no value that a module marks as sensitive makes a policy pass
+// that denies the plan without it.
+func TestSensitiveValuesHideNothingFromPolicies(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, values := range [][2]string{{`"none"`, `"public-read"`}, {`sensitive("plan")`, `"public-read"`},
+		{`sensitive("resource_changes")`, `"public-read"`}, {`sensitive("public-read")`, `"public-read"`},
+		{`sensitive("terraform_data")`, `"public-read"`}, {`"none"`, `sensitive("public-read")`}} {
+		spec := r.spec(r.mustBuild("m", "m/main.tf", `
+resource "terraform_data" "other" { input = `+values[0]+` }
+resource "terraform_data" "bucket" { input = { acl = `+values[1]+` } }
+`))
+		spec.Policies = []api.PolicySpec{{Name: "no-public-bucket", Engine: api.Opa, Contents: `package nuon
+deny contains r.address if {
+	some r in input.plan.resource_changes
+	r.type == "terraform_data"
+	r.change.after.input.acl == "public-read"
+}`}}
+		made := report(t, r.mustPlan(spec, false))
+		if !made.Denied() || len(made.Policies) != 1 || made.Policies[0].Result != diff.PolicyDeny {
+			t.Errorf("with %s: %+v", values, made.Policies)
 		}
 	}
 }
