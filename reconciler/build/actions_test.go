@@ -57,7 +57,8 @@ func TestSourcesOfActions(t *testing.T) {
 	b.in(func(ctx context.Context, tx *store.Tx) error {
 		shown, err := build.ScriptFiles(ctx, tx, built.ID)
 		if diff := cmp.Diff(map[string]string{"scripts/check.sh": "#!/bin/sh\necho one\n",
-			"scripts/lib": "symbolic link to ../shared", "shared/clean.sh": "#!/bin/sh\n"}, shown); diff != "" {
+			"scripts/lib": "symbolic link to ../shared", "shared/clean.sh": "#!/bin/sh\n",
+			"executable files/": "scripts/check.sh\nshared/clean.sh\n"}, shown); diff != "" {
 			t.Error(diff)
 		}
 		return err

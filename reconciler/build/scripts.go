@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/nuon-toolkit/nuon/diff"
@@ -14,20 +17,32 @@ import (
 )
 
 // Bounds of the code of actions that an approver is shown: bytes of text, and files. Beyond them, a file
-// is named with its digest and size, or counted.
+// is named with its digest and size, or is part of one digest.
 const (
 	maxShownText  = 64 << 10
 	maxShownFiles = 500
 )
 
+// Names of what is shown besides the files. No path of a file ends in a slash.
+const (
+	executableFiles = "executable files/"
+	moreFiles       = "more files/"
+)
+
 // scriptFiles returns the files of a source of actions by path: texts as they are while they are small,
-// links by their targets, and the digest and size of all others.
+// links by their targets, and the digest and size of all others; the paths of those that are
+// executable; and one digest of the files that are too many.
 func scriptFiles(files []artifact.File) map[string]string {
 	shown, left := map[string]string{}, maxShownText
-	for i, file := range files {
-		if i == maxShownFiles {
-			shown["…"] = fmt.Sprintf("%d more files", len(files)-i)
-			break
+	if len(files) > maxShownFiles {
+		more := files[maxShownFiles:]
+		files = files[:maxShownFiles]
+		shown[moreFiles] = fmt.Sprintf("%s (%s, not shown)", digestOfFiles(more), diff.Plural(len(more), "file", "files"))
+	}
+	var executable []string
+	for _, file := range files {
+		if file.Executable {
+			executable = append(executable, onOneLine(file.Path)+"\n")
 		}
 		switch size := len(file.Content); {
 		case file.Link != "":
@@ -40,7 +55,28 @@ func scriptFiles(files []artifact.File) map[string]string {
 				diff.Plural(size, "byte", "bytes"))
 		}
 	}
+	if len(executable) > 0 {
+		shown[executableFiles] = strings.Join(executable, "")
+	}
 	return shown
+}
+
+// onOneLine returns a path, quoted if it has control characters. A backslash is in no path.
+func onOneLine(path string) string {
+	if strings.ContainsFunc(path, unicode.IsControl) {
+		return strconv.Quote(path)
+	}
+	return path
+}
+
+// digestOfFiles returns the digest of the paths, modes, targets and contents of files.
+func digestOfFiles(files []artifact.File) string {
+	var lines bytes.Buffer
+	for _, file := range files {
+		_, _ = fmt.Fprintf(&lines, "%q executable=%t link=%q %s\n", file.Path, file.Executable, file.Link,
+			sha256digest.Of(file.Content)) // a bytes.Buffer accepts all writes
+	}
+	return sha256digest.Of(lines.Bytes())
 }
 
 // ScriptFiles returns the files of a source of actions that a build was made from, as scriptFiles does.

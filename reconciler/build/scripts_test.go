@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,29 +12,53 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 )
 
-// TestScriptFiles: an approver sees small texts as they are, and a digest or a number for everything else.
+// TestScriptFiles: an approver sees small texts as they are, which files are executable, and a digest of everything
+// else.
 func TestScriptFiles(t *testing.T) {
 	large := strings.Repeat("x", maxShownText)
 	files := []artifact.File{
 		{Path: "a.sh", Content: []byte("#!/bin/sh\n")}, {Path: "binary", Content: []byte("\x00\x01")},
-		{Path: "invalid", Content: []byte("\xff")}, {Path: "large", Content: []byte(large)}, {Path: "link", Link: "../a"},
-		{Path: "z.sh", Content: []byte("z")},
+		{Path: "in\nvalid", Content: []byte("\xff"), Executable: true}, {Path: "large", Content: []byte(large)},
+		{Path: "link", Link: "../a"}, {Path: "z.sh", Content: []byte("z"), Executable: true},
 	}
 	want := map[string]string{
 		"a.sh": "#!/bin/sh\n", "link": "symbolic link to ../a", "z.sh": "z",
-		"binary":  sha256digest.Of([]byte("\x00\x01")) + " (2 bytes, not shown)",
-		"invalid": sha256digest.Of([]byte("\xff")) + " (1 byte, not shown)",
-		"large":   fmt.Sprintf("%s (%d bytes, not shown)", sha256digest.Of([]byte(large)), maxShownText),
+		"binary":            sha256digest.Of([]byte("\x00\x01")) + " (2 bytes, not shown)",
+		"in\nvalid":         sha256digest.Of([]byte("\xff")) + " (1 byte, not shown)",
+		"executable files/": `"in\nvalid"` + "\nz.sh\n",
+		"large":             fmt.Sprintf("%s (%d bytes, not shown)", sha256digest.Of([]byte(large)), maxShownText),
 	}
 	if diff := cmp.Diff(want, scriptFiles(files)); diff != "" {
 		t.Error(diff)
 	}
-	for i := range maxShownFiles {
-		files = append(files, artifact.File{Path: fmt.Sprintf("zz/%d", i)})
+}
+
+// TestEveryChangeOfAScriptFileShows changes each property of a file that is shown by its path, and of one of those that
+// are too many.
+func TestEveryChangeOfAScriptFileShows(t *testing.T) {
+	var files []artifact.File
+	for i := range maxShownFiles + 6 {
+		files = append(files, artifact.File{Path: fmt.Sprintf("%03d", i), Content: []byte("a")})
 	}
-	shown := scriptFiles(files)
-	if len(shown) != maxShownFiles+1 || shown["…"] != "6 more files" {
-		t.Errorf("%d files are shown, and %q", len(shown), shown["…"])
+	before := scriptFiles(files)
+	if len(before) != maxShownFiles+1 || !strings.HasSuffix(before[moreFiles], " (6 files, not shown)") {
+		t.Errorf("%d files are shown, and %q", len(before), before[moreFiles])
+	}
+	for at, name := range map[int]string{0: "", maxShownFiles: moreFiles, len(files) - 1: moreFiles} {
+		for _, changed := range []artifact.File{
+			{Path: files[at].Path, Content: []byte("b")}, {Path: files[at].Path, Content: []byte("a"), Executable: true},
+			{Path: files[at].Path, Link: "a"}, {Path: files[at].Path + "x", Content: []byte("a")},
+		} {
+			after := slices.Clone(files)
+			after[at] = changed
+			shown := scriptFiles(after)
+			if cmp.Equal(before, shown) || name != "" && before[name] == shown[name] {
+				t.Errorf("file %d as %+v is shown as it was", at, changed)
+			}
+		}
+		if shown := scriptFiles(slices.Delete(slices.Clone(files), at, at+1)); cmp.Equal(before, shown) {
+			t.Errorf("without file %d the same is shown", at)
+		}
 	}
 }
 
