@@ -98,7 +98,8 @@ func (t budgetTransport) RoundTrip(request *http.Request) (*http.Response, error
 	return response, err
 }
 
-// resolveRef returns the commit of a ref: the default branch, a branch, a tag, a full name, or a commit.
+// resolveRef returns the commit of a ref: the default branch, a commit, a full name, or a branch or a tag. It returns
+// an error for the name of a branch and a tag that differ, because often others may create the one than the other.
 func (r *repository) resolveRef(ref string) (plumbing.Hash, error) {
 	if ref == "" || ref == "HEAD" {
 		if r.server.Advertised.Head == nil {
@@ -107,15 +108,26 @@ func (r *repository) resolveRef(ref string) (plumbing.Hash, error) {
 		}
 		return *r.server.Advertised.Head, nil
 	}
-	for _, name := range []string{ref, "refs/heads/" + ref, "refs/tags/" + ref} {
-		if hash, ok := r.server.Advertised.References[name]; ok && strings.HasPrefix(name, "refs/") {
-			return hash, nil
-		}
-	}
 	if plumbing.IsHash(strings.ToLower(ref)) && len(ref) == 40 {
 		return plumbing.NewHash(strings.ToLower(ref)), nil
 	}
-	return plumbing.ZeroHash, permanent(fmt.Sprintf("the repository has no branch or tag %s", sanitize(ref, 100)),
+	refs, named := r.server.Advertised.References, sanitize(ref, 100)
+	branch, isBranch := refs["refs/heads/"+ref]
+	tag, isTag := refs["refs/tags/"+ref]
+	if strings.HasPrefix(ref, "refs/") {
+		branch, isBranch = refs[ref]
+		isTag = false
+	}
+	switch {
+	case isBranch && isTag && branch != tag && branch != r.server.Advertised.Peeled["refs/tags/"+ref]:
+		return plumbing.ZeroHash, permanent("the repository has a branch and a tag "+named+" with different commits",
+			fmt.Sprintf("write ?ref=refs/tags/%s or ?ref=refs/heads/%s", named, named))
+	case isBranch:
+		return branch, nil
+	case isTag:
+		return tag, nil
+	}
+	return plumbing.ZeroHash, permanent("the repository has no branch or tag "+named,
 		"write ?ref= and a branch, a tag, or a commit in full")
 }
 

@@ -147,6 +147,29 @@ func TestGitFiles(t *testing.T) {
 	}
 }
 
+// TestGitRefsAreNotTakenOver: a file of a tag is never read from a branch of the same name, also if the branch has the
+// full name of the tag, or the digits of a commit.
+func TestGitRefsAreNotTakenOver(t *testing.T) {
+	r, first := sample(t)
+	for _, branch := range []string{"light", "heavy", "refs/tags/none", first} {
+		r.git("update-ref", "refs/heads/"+branch, "HEAD")
+	}
+	r.git("update-ref", "refs/heads/same", first)
+	r.git("tag", "--annotate", "--message", "tag", "same", first)
+	at, _, fetcher := r.serve(nil)
+	for ref, want := range map[string]string{"refs/tags/light": "one", "refs/tags/heavy": "one", "refs/heads/light": "two",
+		first: "one", "same": "one"} {
+		if data, err := fetcher.Fetch(t.Context(), at+"//a.yaml?ref="+ref, limit); err != nil || string(data) != want {
+			t.Errorf("%s: got %q, %v, want %q", ref, data, err, want)
+		}
+	}
+	for ref, words := range map[string]string{"light": "a branch and a tag light with different commits",
+		"heavy": "a branch and a tag heavy with different commits", "refs/tags/none": "no branch or tag"} {
+		_, err := fetcher.Fetch(t.Context(), at+"//a.yaml?ref="+ref, limit)
+		refused(t, err, words)
+	}
+}
+
 // From a large repository only the file is sent, if the server supports that.
 func TestGitReadsParts(t *testing.T) {
 	r := newRepo(t)

@@ -64,12 +64,7 @@ func findTip(ctx context.Context, from remote, watch store.Watch) (tip, error) {
 	if err != nil {
 		return tip{}, err
 	}
-	found, there := listed.find(watch.Ref)
-	if !there {
-		return tip{}, repoErrorf("%s has no branch or tag %q; push it, or name another ref for the app", watch.URL,
-			PlainText(watch.Ref, 200))
-	}
-	return found, nil
+	return listed.find(watch.URL, watch.Ref)
 }
 
 // incomplete converts damage that even a new mirror has into a RepoError of the remote.

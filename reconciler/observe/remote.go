@@ -38,14 +38,25 @@ type tip struct {
 // tips are the branches and tags of a remote by full name.
 type tips map[string]tip
 
-// find returns the tip that a watch's ref means: a full name, a branch, then a tag.
-func (t tips) find(ref string) (tip, bool) {
-	for _, name := range []string{ref, "refs/heads/" + ref, "refs/tags/" + ref} {
-		if found, there := t[name]; there && strings.HasPrefix(name, "refs/") {
-			return found, true
-		}
+// find returns the tip that a watch's ref means: a full name, or a branch or a tag. It returns an error for the name of
+// a branch and a tag that differ, because often others may create the one than the other.
+func (t tips) find(url, ref string) (tip, error) {
+	if found, there := t[ref]; there {
+		return found, nil
 	}
-	return tip{}, false
+	named := PlainText(ref, 200)
+	branch, isBranch := t["refs/heads/"+ref]
+	tag, isTag := t["refs/tags/"+ref]
+	switch {
+	case strings.HasPrefix(ref, "refs/") || !isBranch && !isTag:
+		return tip{}, repoErrorf("%s has no branch or tag %q; push it, or name another ref for the app", url, named)
+	case isBranch && isTag && branch.commit != tag.commit:
+		return tip{}, repoErrorf("%s has a branch and a tag %q with different commits; delete one of them, or name the ref "+
+			"in full, as refs/tags/%s or refs/heads/%s", url, named, named, named)
+	case isBranch:
+		return branch, nil
+	}
+	return tag, nil
 }
 
 // isCommit reports whether a ref is a full commit hash, which never moves.
