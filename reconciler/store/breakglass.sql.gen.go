@@ -106,7 +106,7 @@ func (q *Queries) RevokeBreakGlass(ctx context.Context, arg RevokeBreakGlassPara
 }
 
 const viewBreakGlass = `-- name: ViewBreakGlass :many
-select b.org_id, b.id, b.install_id, b.role, b.reason, b.requested_by, b.created_at, b.until, b.revoked_at, b.revoked_by, i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.managed_by, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, i.desired_by, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at, a.name as app from break_glass_requests b
+select b.org_id, b.id, b.install_id, b.role, b.reason, b.requested_by, b.created_at, b.until, b.revoked_at, b.revoked_by, i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.desired_by, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.managed_by, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.registered_by, r.identity, r.held, r.version, r.capacity, r.policy, r.last_seen, r.created_at, a.name as app from break_glass_requests b
 join installs i on i.org_id = b.org_id and i.id = b.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 join runners r on r.org_id = i.org_id and r.id = i.runner_id
@@ -168,6 +168,7 @@ func (q *Queries) ViewBreakGlass(ctx context.Context, arg ViewBreakGlassParams) 
 			&i.Install.Approval,
 			&i.Install.AllowDestroy,
 			&i.Install.ApprovalsByOthers,
+			&i.Install.DesiredBy,
 			&i.Install.Rule,
 			&i.Install.DesiredPresence,
 			&i.Install.Provisioned,
@@ -183,7 +184,6 @@ func (q *Queries) ViewBreakGlass(ctx context.Context, arg ViewBreakGlassParams) 
 			&i.Install.Overrides,
 			&i.Install.Changed,
 			&i.Install.CreatedAt,
-			&i.Install.DesiredBy,
 			&i.Runner.OrgID,
 			&i.Runner.ID,
 			&i.Runner.Name,

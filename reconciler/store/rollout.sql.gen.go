@@ -387,7 +387,7 @@ func (q *Queries) InputsOfInstalls(ctx context.Context, orgID string, installIds
 }
 
 const installForStatus = `-- name: InstallForStatus :one
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at, desired_by from installs where org_id = $1 and id = $2
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, desired_by, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string) (Install, error) {
@@ -402,6 +402,7 @@ func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string)
 		&i.Approval,
 		&i.AllowDestroy,
 		&i.ApprovalsByOthers,
+		&i.DesiredBy,
 		&i.Rule,
 		&i.DesiredPresence,
 		&i.Provisioned,
@@ -417,7 +418,6 @@ func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string)
 		&i.Overrides,
 		&i.Changed,
 		&i.CreatedAt,
-		&i.DesiredBy,
 	)
 	return i, err
 }
@@ -542,7 +542,7 @@ func (q *Queries) ListInstallComponents(ctx context.Context, orgID string, insta
 }
 
 const lockInstallRange = `-- name: LockInstallRange :many
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at, desired_by from installs where org_id = $1 and app_id = $2 and id between $3 and $4 order by id for update skip locked
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, desired_by, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and app_id = $2 and id between $3 and $4 order by id for update skip locked
 `
 
 type LockInstallRangeParams struct {
@@ -576,6 +576,7 @@ func (q *Queries) LockInstallRange(ctx context.Context, arg LockInstallRangePara
 			&i.Approval,
 			&i.AllowDestroy,
 			&i.ApprovalsByOthers,
+			&i.DesiredBy,
 			&i.Rule,
 			&i.DesiredPresence,
 			&i.Provisioned,
@@ -591,7 +592,6 @@ func (q *Queries) LockInstallRange(ctx context.Context, arg LockInstallRangePara
 			&i.Overrides,
 			&i.Changed,
 			&i.CreatedAt,
-			&i.DesiredBy,
 		); err != nil {
 			return nil, err
 		}

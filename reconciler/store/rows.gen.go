@@ -253,6 +253,7 @@ type Install struct {
 	Approval          string
 	AllowDestroy      bool
 	ApprovalsByOthers bool
+	DesiredBy         []string
 	Rule              json.RawMessage
 	DesiredPresence   string
 	Provisioned       bool
@@ -268,7 +269,6 @@ type Install struct {
 	Overrides         json.RawMessage
 	Changed           int64
 	CreatedAt         time.Time
-	DesiredBy         []string
 }
 
 type InstallComponent struct {

@@ -89,7 +89,7 @@ const addInstall = `-- name: AddInstall :one
 insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, managed_by, labels, account, toggles, overrides)
 values ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::jsonb, '{}'), coalesce(nullif($10::text, ''), 'manual'),
     coalesce($11::jsonb, '{}'), coalesce($12::jsonb, '{}'), coalesce($13::jsonb, '{}'),
-    coalesce($14::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at, desired_by
+    coalesce($14::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, desired_by, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at
 `
 
 type AddInstallParams struct {
@@ -137,6 +137,7 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 		&i.Approval,
 		&i.AllowDestroy,
 		&i.ApprovalsByOthers,
+		&i.DesiredBy,
 		&i.Rule,
 		&i.DesiredPresence,
 		&i.Provisioned,
@@ -152,7 +153,6 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 		&i.Overrides,
 		&i.Changed,
 		&i.CreatedAt,
-		&i.DesiredBy,
 	)
 	return i, err
 }
@@ -313,7 +313,7 @@ func (q *Queries) ChangeInstall(ctx context.Context, arg ChangeInstallParams) er
 }
 
 const changedInstalls = `-- name: ChangedInstalls :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.managed_by, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, i.desired_by, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.desired_by, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.managed_by, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1 and i.app_id = $2 and i.id in (
     select n.id from installs n where n.org_id = $1 and n.app_id = $2
       and n.changed >= $3 and n.changed < (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
@@ -348,6 +348,7 @@ func (q *Queries) ChangedInstalls(ctx context.Context, orgID string, appID strin
 			&i.Install.Approval,
 			&i.Install.AllowDestroy,
 			&i.Install.ApprovalsByOthers,
+			&i.Install.DesiredBy,
 			&i.Install.Rule,
 			&i.Install.DesiredPresence,
 			&i.Install.Provisioned,
@@ -363,7 +364,6 @@ func (q *Queries) ChangedInstalls(ctx context.Context, orgID string, appID strin
 			&i.Install.Overrides,
 			&i.Install.Changed,
 			&i.Install.CreatedAt,
-			&i.Install.DesiredBy,
 			&i.App,
 		); err != nil {
 			return nil, err
@@ -1290,7 +1290,7 @@ func (q *Queries) ViewInputsToReseal(ctx context.Context, orgID string, runnerID
 }
 
 const viewInstall = `-- name: ViewInstall :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.managed_by, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, i.desired_by, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.desired_by, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.managed_by, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1
   and (i.id = $2 or i.name = $2 or i.name = split_part($2, '/', 2) and a.name || '/' || i.name = $2) limit 2
 `
@@ -1320,6 +1320,7 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 			&i.Install.Approval,
 			&i.Install.AllowDestroy,
 			&i.Install.ApprovalsByOthers,
+			&i.Install.DesiredBy,
 			&i.Install.Rule,
 			&i.Install.DesiredPresence,
 			&i.Install.Provisioned,
@@ -1335,7 +1336,6 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 			&i.Install.Overrides,
 			&i.Install.Changed,
 			&i.Install.CreatedAt,
-			&i.Install.DesiredBy,
 			&i.App,
 		); err != nil {
 			return nil, err
@@ -1408,7 +1408,7 @@ func (q *Queries) ViewInstallComponents(ctx context.Context, orgID string, insta
 }
 
 const viewInstalls = `-- name: ViewInstalls :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.managed_by, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, i.desired_by, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.desired_by, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.managed_by, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1 and ($2::text = '' or a.id = $2) and ($3::text = '' or i.runner_id = $3)
   and i.labels @> $4::jsonb and (a.name, i.name) > ($5::text, $6::text)
 order by a.name, i.name limit $7
@@ -1457,6 +1457,7 @@ func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]V
 			&i.Install.Approval,
 			&i.Install.AllowDestroy,
 			&i.Install.ApprovalsByOthers,
+			&i.Install.DesiredBy,
 			&i.Install.Rule,
 			&i.Install.DesiredPresence,
 			&i.Install.Provisioned,
@@ -1472,7 +1473,6 @@ func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]V
 			&i.Install.Overrides,
 			&i.Install.Changed,
 			&i.Install.CreatedAt,
-			&i.Install.DesiredBy,
 			&i.App,
 		); err != nil {
 			return nil, err

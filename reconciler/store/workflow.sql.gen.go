@@ -847,7 +847,7 @@ func (q *Queries) LockApproval(ctx context.Context, orgID string, iD string) (Lo
 
 const lockInstall = `-- name: LockInstall :one
 
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at, desired_by from installs where org_id = $1 and id = $2 for update
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, desired_by, rule, desired_presence, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, managed_by, labels, account, confirmed_account, toggles, overrides, changed, created_at from installs where org_id = $1 and id = $2 for update
 `
 
 // Workflows with their steps, plans, approvals and rejections, and what was applied (package workflow). What decisions
@@ -864,6 +864,7 @@ func (q *Queries) LockInstall(ctx context.Context, orgID string, iD string) (Ins
 		&i.Approval,
 		&i.AllowDestroy,
 		&i.ApprovalsByOthers,
+		&i.DesiredBy,
 		&i.Rule,
 		&i.DesiredPresence,
 		&i.Provisioned,
@@ -879,7 +880,6 @@ func (q *Queries) LockInstall(ctx context.Context, orgID string, iD string) (Ins
 		&i.Overrides,
 		&i.Changed,
 		&i.CreatedAt,
-		&i.DesiredBy,
 	)
 	return i, err
 }

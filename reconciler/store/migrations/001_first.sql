@@ -507,6 +507,9 @@ create table installs (
     allow_destroy boolean not null default false,
     -- People must not approve what they requested.
     approvals_by_others boolean not null default false,
+    -- The people who changed the desired state since the install last reached it. With approvals_by_others, none of them
+    -- may approve a workflow of it.
+    desired_by    text[] not null default '{}',
     -- Who set the three settings above, and when; see workflow.ApprovalRuleOf.
     rule          jsonb not null default '{}',
     desired_presence        text not null default 'present' check (desired_presence in ('present', 'absent')),
