@@ -5746,7 +5746,7 @@ type ClientInterface interface {
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock (the `LockState` operationId).
 	LockState(ctx context.Context, job InJob, attempt InAttempt, body LockStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RotateKey Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out.
+	// RotateKey Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out. 429 key_is_new within an hour after a rotation.
 	//
 	// Corresponds with POST /runner/v1/key (the `RotateKey` operationId).
 	RotateKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7000,7 +7000,7 @@ func (c *Client) LockState(ctx context.Context, job InJob, attempt InAttempt, bo
 	return c.Client.Do(req)
 }
 
-// RotateKey Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out.
+// RotateKey Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out. 429 key_is_new within an hour after a rotation.
 //
 // Corresponds with POST /runner/v1/key (the `RotateKey` operationId).
 func (c *Client) RotateKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -15309,7 +15309,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock (the `LockState` operationId).
 	LockStateWithResponse(ctx context.Context, job InJob, attempt InAttempt, body LockStateJSONRequestBody, reqEditors ...RequestEditorFn) (*LockStateResponse, error)
 
-	// RotateKeyWithResponse Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out.
+	// RotateKeyWithResponse Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out. 429 key_is_new within an hour after a rotation.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -22371,7 +22371,7 @@ func (c *ClientWithResponses) LockStateWithResponse(ctx context.Context, job InJ
 	return ParseLockStateResponse(rsp)
 }
 
-// RotateKeyWithResponse Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out.
+// RotateKeyWithResponse Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out. 429 key_is_new within an hour after a rotation.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -141,3 +141,31 @@ func TestARegistrationWhoseResponseIsLost(t *testing.T) {
 		})
 	}
 }
+
+// TestRegistrationsFillNoAuditLog checks that a machine that registers again and again before its first poll leaves
+// one record, and that it cannot do so any more once it has asked for another key.
+func TestRegistrationsFillNoAuditLog(t *testing.T) {
+	w := jobstest.New(t)
+	_, token, err := w.CreateRunner(t, runners.NewRunner{Name: "berlin", Kind: runners.KindInstall})
+	must(t, err)
+	own, err := seal.NewIdentity()
+	must(t, err)
+	register := func() (api.Registered, error) {
+		return jobstest.Register(t.Context(), w.Runners, token, own, api.Registration{Capacity: 1})
+	}
+	var registered api.Registered
+	for range 5 {
+		registered, err = register()
+		must(t, err)
+	}
+	caller, err := w.Runners.Authenticate(t.Context(), registered.RunnerKey)
+	must(t, err)
+	_, err = w.Runners.RotateKey(t.Context(), caller)
+	must(t, err)
+	_, err = register()
+	wantIs(t, err, runners.ErrRegistration)
+	got := w.Text(t, "select string_agg(action, ' ' order by id) from audit_events where subject = $1", caller.Runner)
+	if got != "runner.register runner.ask_key" {
+		t.Errorf("the audit log has %s", got)
+	}
+}

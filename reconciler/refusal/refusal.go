@@ -24,6 +24,7 @@ const (
 	Forbidden                       // the token is valid and does not allow the request
 	Upstream                        // another server refused its part
 	Full                            // a limit on stored data is reached
+	TooOften                        // the client did this as often as it may for now
 )
 
 // Error is a refusal. The client receives all of it, so it must not contain secrets or data of

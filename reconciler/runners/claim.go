@@ -92,7 +92,8 @@ func (s *Service) registerProven(ctx context.Context, tx *store.Tx, proven cloud
 	switch {
 	case err != nil && !errors.Is(err, cloudclaim.ErrWaiting):
 		return api.Registered{}, err
-	case runner.KeyHash != nil && (!awaitsFirstPoll(runner) || runner.Recipient != proven.Recipient):
+	case runner.KeyHash != nil && (!awaitsFirstPoll(runner) || runner.Recipient != proven.Recipient ||
+		isAnotherMachine(runner, cloudclaim.ViewSubject(proven.Subject))):
 		return api.Registered{}, ErrRegistered.With("%s", runner.Name)
 	case runner.Kind != KindInstall || runner.Shared || len(installs) != 1:
 		return api.Registered{}, ErrNotAlone

@@ -8,6 +8,9 @@ var (
 	ErrUnknownToken = refusal.New(refusal.Unauthenticated, "unknown_token", "the token is not known",
 		"If the runner was replaced, register its new machine with the token that was made then; "+
 			"an attempt uses the newest token that it received.")
+	// ErrKeyIsNew: the runner's key was changed a short time ago.
+	ErrKeyIsNew = refusal.New(refusal.TooOften, "key_is_new", "the runner key was changed less than an hour ago",
+		"Use the current key, which stays valid, and ask for another one later.")
 	// ErrRegistration: the registration token is unknown, used or too old. The refusal does not
 	// reveal which.
 	ErrRegistration = refusal.New(refusal.Unauthenticated, "registration_refused",

@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/timing"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
 // RotateKey issues another key to a runner. The current key stays valid until the new one is used
 // for the first time, so that a lost response locks no runner out. Another call voids the key that
-// the call before it issued. Errors: ErrUnknownToken if the caller's key was voided in the
-// meantime.
+// the call before it issued. The audit log gets one record of all calls until then. Errors:
+// ErrUnknownToken if the caller's key was voided in the meantime; ErrKeyIsNew.
 func (s *Service) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey, error) {
 	keys, err := s.store.Tokens(ctx)
 	if err != nil {
@@ -21,7 +23,7 @@ func (s *Service) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey, 
 	}
 	plain, hash := keys.Mint(token.Runner, caller.Org, caller.Runner)
 	err = s.store.InTx(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
-		runner, err := tx.AskRunnerKey(ctx, hash, tx.Org, caller.Runner)
+		runner, err := tx.LockRunner(ctx, tx.Org, caller.Runner)
 		if err != nil {
 			return store.NotFoundAs(err, ErrUnknownToken)
 		}
@@ -31,8 +33,14 @@ func (s *Service) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey, 
 		if err != nil {
 			return err
 		}
-		if !good {
+		if !good || runner.KeyHash == nil {
 			return ErrUnknownToken
+		}
+		if err := checkKeyAge(runner, tx.Now()); err != nil {
+			return err
+		}
+		if err := tx.AskRunnerKey(ctx, hash, tx.Org, caller.Runner); err != nil || runner.NextKeyHash != nil {
+			return err
 		}
 		return tx.Audit(ctx, "runner "+runner.Name, "runner.ask_key", runner.ID, nil)
 	})
@@ -40,6 +48,21 @@ func (s *Service) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey, 
 		return api.RunnerKey{}, fmt.Errorf("make another key for runner %s: %w", caller.Runner, err)
 	}
 	return api.RunnerKey{RunnerKey: plain}, nil
+}
+
+// checkKeyAge returns ErrKeyIsNew if the key of a runner was rotated less than KeyMinAge ago. The key of
+// a registration may be rotated at once.
+func checkKeyAge(runner store.Runner, now time.Time) error {
+	if runner.KeySince == nil || runner.RegisteredAt == nil || !runner.KeySince.After(*runner.RegisteredAt) {
+		return nil
+	}
+	wait := runner.KeySince.Add(timing.KeyMinAge).Sub(now)
+	if wait <= 0 {
+		return nil
+	}
+	isNew := *ErrKeyIsNew.With("at %s", runner.KeySince.UTC().Format(time.DateTime+" MST"))
+	isNew.RetryAfter = max(wait.Round(time.Second), time.Second)
+	return &isNew
 }
 
 // promote makes an issued key the current one on its first use and voids the one before it.

@@ -109,9 +109,10 @@ func lockForRegistration(ctx context.Context, tx *store.Tx, hash []byte, recipie
 	return row.Runner, nil
 }
 
-// awaitsFirstPoll reports whether a machine has registered as a runner and has not polled since. Its
-// key may not have arrived: the response was lost, or it was that to a copy of the request. Until its
-// first poll, which may bring jobs, the machine with the same install key can register again.
+// awaitsFirstPoll reports whether a machine has registered as a runner and has not polled since, nor
+// asked for another key. Its key may not have arrived: the response was lost, or it was that to a copy
+// of the request. Until its first poll, which may bring jobs, the machine with the same install key can
+// register again.
 func awaitsFirstPoll(runner store.Runner) bool {
 	return runner.KeyHash != nil && runner.RegisteredAt != nil && runner.LastSeen != nil &&
 		!runner.LastSeen.After(*runner.RegisteredAt)
@@ -225,6 +226,9 @@ func (s *Service) register(
 	if err != nil {
 		return api.Registered{}, err
 	}
+	// A machine that registers again before its first poll adds no record.
+	again := runner.KeyHash != nil && runner.Recipient == recipient && runner.RegisteredBy == from.by &&
+		!isAnotherMachine(runner, from.subject)
 	keys, err := tx.Tokens(ctx)
 	if err != nil {
 		return api.Registered{}, err
@@ -237,15 +241,17 @@ func (s *Service) register(
 	if err != nil {
 		return api.Registered{}, err
 	}
-	detail := map[string]any{
-		"name": runner.Name, "kind": runner.Kind, "recipient": recipient, "version": runner.Version,
-		"by": from.by,
-	}
-	if from.by == byIdentity {
-		detail["identity"] = from.subject
-	}
-	if err := tx.Audit(ctx, "runner "+runner.Name, "runner.register", runner.ID, detail); err != nil {
-		return api.Registered{}, err
+	if !again {
+		detail := map[string]any{
+			"name": runner.Name, "kind": runner.Kind, "recipient": recipient, "version": runner.Version,
+			"by": from.by,
+		}
+		if from.by == byIdentity {
+			detail["identity"] = from.subject
+		}
+		if err := tx.Audit(ctx, "runner "+runner.Name, "runner.register", runner.ID, detail); err != nil {
+			return api.Registered{}, err
+		}
 	}
 	if s.registered != nil {
 		if err := s.registered(ctx, tx, runner); err != nil {
@@ -255,6 +261,12 @@ func (s *Service) register(
 	return api.Registered{
 		RunnerID: runner.ID, RunnerKey: key, Name: runner.Name, Kind: api.RegisteredKind(runner.Kind),
 	}, nil
+}
+
+// isAnotherMachine reports whether a runner is registered by the cloud identity of another machine than subject.
+func isAnotherMachine(runner store.Runner, subject api.CloudSubject) bool {
+	var registered api.CloudSubject
+	return ByIdentity(runner) && (json.Unmarshal(runner.Identity, &registered) != nil || registered != subject)
 }
 
 // recipientOf returns the public install key to store. Install runners need one; build runners have

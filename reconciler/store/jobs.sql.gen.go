@@ -82,37 +82,15 @@ func (q *Queries) AskJobCancel(ctx context.Context, waits string, orgID string, 
 	return err
 }
 
-const askRunnerKey = `-- name: AskRunnerKey :one
-update runners set next_key_hash = $1::bytea where org_id = $2 and id = $3 and key_hash is not null returning org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, registered_by, identity, held, version, capacity, policy, last_seen, created_at
+const askRunnerKey = `-- name: AskRunnerKey :exec
+update runners set next_key_hash = $1::bytea, last_seen = now() where org_id = $2 and id = $3
 `
 
 // AskRunnerKey stores a key that is to follow the current one. It replaces one that was requested earlier and never
-// used.
-func (q *Queries) AskRunnerKey(ctx context.Context, keyHash []byte, orgID string, iD string) (Runner, error) {
-	row := q.db.QueryRow(ctx, askRunnerKey, keyHash, orgID, iD)
-	var i Runner
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.Name,
-		&i.Kind,
-		&i.Shared,
-		&i.KeyHash,
-		&i.NextKeyHash,
-		&i.KeySince,
-		&i.RegisteredAt,
-		&i.Recipient,
-		&i.NewKey,
-		&i.RegisteredBy,
-		&i.Identity,
-		&i.Held,
-		&i.Version,
-		&i.Capacity,
-		&i.Policy,
-		&i.LastSeen,
-		&i.CreatedAt,
-	)
-	return i, err
+// used. The request shows that the current key has arrived.
+func (q *Queries) AskRunnerKey(ctx context.Context, keyHash []byte, orgID string, iD string) error {
+	_, err := q.db.Exec(ctx, askRunnerKey, keyHash, orgID, iD)
+	return err
 }
 
 const attemptOfJob = `-- name: AttemptOfJob :one

@@ -422,7 +422,8 @@ select count(*) filter (where s.sealed is not null) as versions,
     coalesce(sum(s.bytes) filter (where s.sealed is not null), 0)::bigint as bytes,
     count(*) filter (where s.sealed is not null and s.job_id = $1 and s.attempt = $2::int) as attempt_versions,
     coalesce(sum(s.bytes) filter (where s.sealed is not null and s.job_id = $1 and s.attempt = $2::int), 0)::bigint as attempt_bytes,
-    coalesce(bool_or(s.status = 'withheld' and s.job_id = $1 and s.attempt = $2::int), false)::bool as withheld
+    coalesce(bool_or(s.status = 'withheld' and s.job_id = $1 and s.attempt = $2::int), false)::bool as withheld,
+    coalesce(bool_or(s.status = 'contested' and s.job_id = $1 and s.attempt = $2::int), false)::bool as contested
 from install_components me
 join install_components ic on ic.org_id = me.org_id and ic.install_id = me.install_id
 join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
@@ -442,10 +443,11 @@ type StateUsageRow struct {
 	AttemptVersions int64
 	AttemptBytes    int64
 	Withheld        bool
+	Contested       bool
 }
 
 // StateUsage counts the stored versions and bytes of an attempt, and of the whole install of its component. withheld
-// reports that a version of the attempt was withheld because of a limit.
+// reports that a version of the attempt was withheld because of a limit, and contested that one is contested.
 func (q *Queries) StateUsage(ctx context.Context, arg StateUsageParams) (StateUsageRow, error) {
 	row := q.db.QueryRow(ctx, stateUsage,
 		arg.JobID,
@@ -460,6 +462,7 @@ func (q *Queries) StateUsage(ctx context.Context, arg StateUsageParams) (StateUs
 		&i.AttemptVersions,
 		&i.AttemptBytes,
 		&i.Withheld,
+		&i.Contested,
 	)
 	return i, err
 }

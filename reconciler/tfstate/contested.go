@@ -70,7 +70,8 @@ func DecideStatus(w Evidence) (Status, string) {
 }
 
 // recordContested records in the audit log that a version is contested and enqueues a reconcile of the
-// install.
+// install. The audit log gets one record of an attempt as long as a contested version of it waits for a
+// person: an attempt may write any number of versions.
 func recordContested(ctx context.Context, tx *store.Tx, h jobs.Attempt, component string, version int32,
 	reason string) error {
 	if err := recordState(ctx, tx, h, "state.contested", component, version, reason); err != nil {

@@ -59,11 +59,9 @@ func countStored(ctx context.Context, tx *store.Tx, in incoming) (store.StateUsa
 // evictVersions removes stored versions so that a state fits: first what the same attempt wrote before
 // it, then, for the install's limit, the oldest superseded versions. If the state would not fit
 // even then, it removes nothing and returns the reason.
-func (s *Service) evictVersions(ctx context.Context, tx *store.Tx, in incoming) (full string, err error) {
-	usage, err := countStored(ctx, tx, in)
-	if err != nil {
-		return "", err
-	}
+func (s *Service) evictVersions(
+	ctx context.Context, tx *store.Tx, in incoming, usage store.StateUsageRow,
+) (full string, err error) {
 	var removed []store.SupersededStatesRow
 	remove := func(component string, version, bytes int32) {
 		removed = append(removed, store.SupersededStatesRow{InstallComponentID: component, Version: version})
@@ -126,10 +124,9 @@ func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<2
 // withhold records that a state stays on its runner's disk because of a limit: its component
 // stalls, and the record tells a person why. One record per attempt is enough, because its runner
 // delivers its states in order.
-func (s *Service) withhold(ctx context.Context, tx *store.Tx, in incoming, full string) error {
-	usage, err := countStored(ctx, tx, in)
-	if err != nil || usage.Withheld {
-		return err
+func withhold(ctx context.Context, tx *store.Tx, in incoming, usage store.StateUsageRow, full string) error {
+	if usage.Withheld {
+		return nil
 	}
 	reason := fmt.Sprintf("its runner keeps it on disk and sends it again, because the limit is reached: %s", full)
 	version, err := tx.WithholdState(ctx, store.WithholdStateParams{

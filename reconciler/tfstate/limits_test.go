@@ -149,8 +149,8 @@ func TestAStateWithoutRoomWaitsForIt(t *testing.T) {
 		!strings.Contains(got, ref.Job) {
 		t.Errorf("withheld because %q", got)
 	}
-	// Two contested, one withheld.
-	if got := w.Text(t, "select count(*)::text from audit_events where action like 'state.%'"); got != "3" {
+	// The first contested one, and the first withheld one.
+	if got := w.Text(t, "select count(*)::text from audit_events where action like 'state.%'"); got != "2" {
 		t.Errorf("%s audit events", got)
 	}
 	_, err := w.States.Get(t.Context(), runner.Caller, ref, 0)
@@ -254,4 +254,48 @@ func TestOffersThatNobodyTakesLeaveNothing(t *testing.T) {
 		t.Errorf("%s attempts are stored, want the newest", n)
 	}
 	w.Start(t, runner)
+}
+
+// TestContestedStatesFillNoAuditLog checks that the contested versions of an attempt leave one record until a person
+// dismisses them, also if each new version replaces the one before.
+func TestContestedStatesFillNoAuditLog(t *testing.T) {
+	w := jobstest.New(t)
+	w.States = tfstate.New(w.Store, tfstate.Limits{AttemptVersions: 2})
+	runner := w.Runner(t, runners.KindInstall)
+	component := w.Component(t, runner)
+	var attempts []api.AttemptRef
+	for serial := range int64(2) {
+		w.Job(t, runner, "apply", component)
+		ref, _ := w.Start(t, runner)
+		w.PutState(t, runner, ref, jobstest.SealedState(serial+1, fmt.Sprint("kept-", serial)))
+		must(t, w.Jobs.Result(t.Context(), runner.Caller, ref, jobstest.Lost))
+		attempts = append(attempts, ref)
+	}
+	write := func(serial int64) {
+		t.Helper()
+		for n, ref := range attempts {
+			s := jobstest.SealedState(serial, fmt.Sprintf("other-%d-%d", n, serial))
+			s.Lineage = fmt.Sprint("other-", n)
+			if !w.PutState(t, runner, ref, s) {
+				t.Fatalf("serial %d of attempt %d is not contested", serial, n)
+			}
+		}
+	}
+	events := func() string {
+		t.Helper()
+		return w.Text(t, "select count(*)::text from audit_events where action = 'state.contested'")
+	}
+	for serial := range int64(10) {
+		write(serial)
+	}
+	if got := events(); got != "2" {
+		t.Errorf("the contested versions of two attempts are recorded %s times", got)
+	}
+	dismiss(t, w, component, "contested")
+	dismiss(t, w, component, "contested")
+	write(10)
+	write(11)
+	if got := events(); got != "4" {
+		t.Errorf("with those after the decision they are recorded %s times", got)
+	}
 }

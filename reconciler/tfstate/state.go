@@ -110,17 +110,21 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, in incoming) (contested
 	case found && known.Here:
 		return Status(known.Status) == StatusContested, "", nil
 	}
-	if err := checkMayWrite(ctx, tx, in); err != nil {
+	usage, err := countStored(ctx, tx, in)
+	if err != nil {
 		return false, "", err
 	}
-	if full, err = s.evictVersions(ctx, tx, in); err != nil {
+	if err := checkMayWrite(in, usage); err != nil {
+		return false, "", err
+	}
+	if full, err = s.evictVersions(ctx, tx, in, usage); err != nil {
 		return false, "", err
 	}
 	switch dismissed := found && Status(known.Status) == StatusDismissed; {
 	case full != "" && dismissed:
 		return false, "", nil // a person decided that it is not needed
 	case full != "":
-		return false, full, s.withhold(ctx, tx, in, full)
+		return false, full, withhold(ctx, tx, in, usage, full)
 	case dismissed:
 		return false, "", tx.FillState(ctx, store.FillStateParams{
 			Sealed: in.sealed, OrgID: tx.Org, InstallComponentID: in.subject.Component, Version: known.Version,
@@ -133,25 +137,22 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, in incoming) (contested
 			return false, "", err
 		}
 	}
-	contested, err = addState(ctx, tx, in)
+	contested, err = addState(ctx, tx, in, usage)
 	return contested, "", err
 }
 
 // checkMayWrite returns refusal.ErrInvalid for a state that the job may not write.
-func checkMayWrite(ctx context.Context, tx *store.Tx, in incoming) error {
+func checkMayWrite(in incoming, usage store.StateUsageRow) error {
 	any, again := writes(in.by.Job.Kind)
-	if any {
+	if any || again && usage.AttemptVersions == 0 {
 		return nil
 	}
-	room, err := countStored(ctx, tx, in)
-	if err == nil && (!again || room.AttemptVersions > 0) {
-		err = refusal.Invalidf("a job of kind %s writes no Terraform state", in.by.Job.Kind)
-	}
-	return err
+	return refusal.Invalidf("a job of kind %s writes no Terraform state", in.by.Job.Kind)
 }
 
-// addState stores the state as the next version, with the status that standing decides.
-func addState(ctx context.Context, tx *store.Tx, in incoming) (contested bool, err error) {
+// addState stores the state as the next version, with the status that standing decides. usage is from before it
+// removed other versions.
+func addState(ctx context.Context, tx *store.Tx, in incoming, usage store.StateUsageRow) (contested bool, err error) {
 	subject, h, state := in.subject, in.by, in.state
 	newest, err := newestKept(ctx, tx, subject.Component)
 	if err != nil {
@@ -198,6 +199,8 @@ func addState(ctx context.Context, tx *store.Tx, in incoming) (contested bool, e
 	switch {
 	case restores:
 		err = dismissRestored(ctx, tx, subject.Component, int32(subject.Restore.Version), version) //nolint:gosec // the spec's version is a row's
+	case status == StatusContested && usage.Contested:
+		err = enqueueRollout(ctx, tx, h)
 	case status == StatusContested:
 		err = recordContested(ctx, tx, h, subject.Component, version, reason)
 	}

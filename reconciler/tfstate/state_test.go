@@ -83,7 +83,7 @@ func TestStateGoesForwardOnly(t *testing.T) {
 	}
 	if n := w.Text(
 		t, "select count(*)::text from audit_events where action = 'state.contested' and subject = $1", component,
-	); n != "2" {
+	); n != "1" { // of all that this attempt wrote
 		t.Errorf("%s contested versions are in the audit", n)
 	}
 	if n := w.Text(t, "select count(*)::text || ' ' || min(detail->>'version') from audit_events where action = "+

@@ -44,6 +44,9 @@ const (
 	// NonceLife is how long a nonce for a cloud identity can be used: the clocks of AWS allow a signed
 	// request as much.
 	NonceLife = 5 * Lease
+	// KeyMinAge is the minimum time between two changes of a runner key, of which the audit log keeps a
+	// record forever. A runner changes its key once a day.
+	KeyMinAge = 60 * Lease
 	// LateDelivery is how long after its end an attempt's token can still deliver: longer than a
 	// machine may be away before it comes back with results, but finite.
 	LateDelivery = 30 * 24 * 60 * Lease

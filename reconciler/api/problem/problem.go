@@ -65,6 +65,7 @@ var statusOf = map[refusal.Kind]int{
 	refusal.Forbidden:       http.StatusForbidden,
 	refusal.Upstream:        http.StatusBadGateway,
 	refusal.Full:            http.StatusInsufficientStorage,
+	refusal.TooOften:        http.StatusTooManyRequests,
 }
 
 // Of returns the problem that an error is or wraps, or that of a refusal. For any other error it

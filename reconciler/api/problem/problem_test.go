@@ -40,6 +40,7 @@ func TestWrite(t *testing.T) {
 			fmt.Errorf("accept job: %w", &store.Unavailable{Err: errors.New("hunter2")}), 503, "database_away",
 		},
 		"a full store":        {refusal.New(refusal.Full, "no_room", "there is no room", ""), 507, "no_room"},
+		"too often":           {&refusal.Error{Kind: refusal.TooOften, Code: "key_is_new", Title: "wait"}, 429, "key_is_new"},
 		"unknown":             {errors.New("dial 10.1.2.3: password hunter2"), 500, "internal"},
 		"no error status":     {problem.New(200, "odd", "Odd.", ""), 500, "odd"},
 		"a body that is long": {fmt.Errorf("decode: %w", &http.MaxBytesError{Limit: 10}), 413, "too_large"},
@@ -109,7 +110,7 @@ func TestMuxAnswersInProblemsToo(t *testing.T) {
 }
 
 func TestEachKindOfRefusalHasAStatus(t *testing.T) {
-	for kind := refusal.Invalid; kind <= refusal.Full; kind++ {
+	for kind := refusal.Invalid; kind <= refusal.TooOften; kind++ {
 		p, known := problem.Of(refusal.New(kind, "code", "title", "remedy"))
 		if !known || p.Status < 400 || p.Status > 599 || p.Code != "code" || p.Title != "title" || p.Detail != "remedy" {
 			t.Errorf("a refusal of kind %d is the problem %+v", kind, p)

@@ -175,6 +175,10 @@ func TestRegisterByIdentity(t *testing.T) {
 		a.code(t) != "registered" {
 		t.Errorf("another key before the first request: %d %s", a.status, a.body)
 	}
+	a = c.register(t, i, c.registrationOf(t, i, c.session(customer, installstack.RunnerRoleName(i.install), "i-1")))
+	if a.status != 409 || a.code(t) != "registered" {
+		t.Errorf("another machine with the same key: %d %s", a.status, a.body)
+	}
 	lost := registered.RunnerKey
 	a = c.register(t, i, c.registrationOf(t, i, c.machine(i)))
 	if a.status != 200 || json.Unmarshal(a.body, &registered) != nil || registered.RunnerID != i.runner {
@@ -197,7 +201,7 @@ func TestRegisterByIdentity(t *testing.T) {
 	}
 	events := c.Text(t, "select string_agg(action || ' ' || detail::text, '|') from audit_events where subject = $1",
 		i.runner)
-	if !strings.Contains(events, "runner.register") || !strings.Contains(events, customer) {
+	if strings.Count(events, "runner.register") != 1 || !strings.Contains(events, customer) {
 		t.Errorf("recorded %s", events)
 	}
 }

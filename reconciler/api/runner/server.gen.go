@@ -64,7 +64,7 @@ type ServerInterface interface {
 	// LockState Lock the state for this attempt. 423, with the holder, if another attempt holds the lock.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock)
 	LockState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// RotateKey Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out.
+	// RotateKey Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out. 429 key_is_new within an hour after a rotation.
 	// (POST /runner/v1/key)
 	RotateKey(w http.ResponseWriter, r *http.Request)
 	// Lease Wait for job offers (long poll). An offer that is not accepted in time is offered again, with another attempt number.
@@ -1661,7 +1661,7 @@ type StrictServerInterface interface {
 	// LockState Lock the state for this attempt. 423, with the holder, if another attempt holds the lock.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock)
 	LockState(ctx context.Context, request LockStateRequestObject) (LockStateResponseObject, error)
-	// RotateKey Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out.
+	// RotateKey Rotate the runner key. The current key stays valid until the new one is first used, so a lost response locks nobody out. 429 key_is_new within an hour after a rotation.
 	// (POST /runner/v1/key)
 	RotateKey(ctx context.Context, request RotateKeyRequestObject) (RotateKeyResponseObject, error)
 	// Lease Wait for job offers (long poll). An offer that is not accepted in time is offered again, with another attempt number.

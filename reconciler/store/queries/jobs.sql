@@ -60,9 +60,9 @@ select id from runners
 where org_id = @org_id and id = @id and (key_hash = @key_hash::bytea or next_key_hash = @key_hash::bytea) for share;
 
 -- AskRunnerKey stores a key that is to follow the current one. It replaces one that was requested earlier and never
--- used.
--- name: AskRunnerKey :one
-update runners set next_key_hash = @key_hash::bytea where org_id = @org_id and id = @id and key_hash is not null returning *;
+-- used. The request shows that the current key has arrived.
+-- name: AskRunnerKey :exec
+update runners set next_key_hash = @key_hash::bytea, last_seen = now() where org_id = @org_id and id = @id;
 
 -- PromoteRunnerKey makes the requested key the current one, once.
 -- name: PromoteRunnerKey :execrows

@@ -24,13 +24,14 @@ from states where org_id = @org_id and install_component_id = @install_component
 returning version;
 
 -- StateUsage counts the stored versions and bytes of an attempt, and of the whole install of its component. withheld
--- reports that a version of the attempt was withheld because of a limit.
+-- reports that a version of the attempt was withheld because of a limit, and contested that one is contested.
 -- name: StateUsage :one
 select count(*) filter (where s.sealed is not null) as versions,
     coalesce(sum(s.bytes) filter (where s.sealed is not null), 0)::bigint as bytes,
     count(*) filter (where s.sealed is not null and s.job_id = @job_id and s.attempt = @attempt::int) as attempt_versions,
     coalesce(sum(s.bytes) filter (where s.sealed is not null and s.job_id = @job_id and s.attempt = @attempt::int), 0)::bigint as attempt_bytes,
-    coalesce(bool_or(s.status = 'withheld' and s.job_id = @job_id and s.attempt = @attempt::int), false)::bool as withheld
+    coalesce(bool_or(s.status = 'withheld' and s.job_id = @job_id and s.attempt = @attempt::int), false)::bool as withheld,
+    coalesce(bool_or(s.status = 'contested' and s.job_id = @job_id and s.attempt = @attempt::int), false)::bool as contested
 from install_components me
 join install_components ic on ic.org_id = me.org_id and ic.install_id = me.install_id
 join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
