@@ -5597,14 +5597,14 @@ type ClientInterface interface {
 	// Corresponds with POST /runner/v1/claim/challenge (the `ChallengeClaim` operationId).
 	ChallengeClaim(ctx context.Context, body ChallengeClaimJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PhoneHomeWithBody Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
+	// PhoneHomeWithBody Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response. 429 too_many_reports if too many have counted within an hour.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/claim/phone-home (the `PhoneHome` operationId).
 	PhoneHomeWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
+	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response. 429 too_many_reports if too many have counted within an hour.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5817,14 +5817,14 @@ type ClientInterface interface {
 	// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
 	ChallengeRegistration(ctx context.Context, body ChallengeRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReportStackOutputsWithBody Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
+	// ReportStackOutputsWithBody Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may. 429 too_many_reports if too many have changed them within an hour.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/stack-outputs (the `ReportStackOutputs` operationId).
 	ReportStackOutputsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
+	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may. 429 too_many_reports if too many have changed them within an hour.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6621,7 +6621,7 @@ func (c *Client) ChallengeClaim(ctx context.Context, body ChallengeClaimJSONRequ
 	return c.Client.Do(req)
 }
 
-// PhoneHomeWithBody Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
+// PhoneHomeWithBody Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response. 429 too_many_reports if too many have counted within an hour.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6638,7 +6638,7 @@ func (c *Client) PhoneHomeWithBody(ctx context.Context, contentType string, body
 	return c.Client.Do(req)
 }
 
-// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
+// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response. 429 too_many_reports if too many have counted within an hour.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7161,7 +7161,7 @@ func (c *Client) ChallengeRegistration(ctx context.Context, body ChallengeRegist
 	return c.Client.Do(req)
 }
 
-// ReportStackOutputsWithBody Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
+// ReportStackOutputsWithBody Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may. 429 too_many_reports if too many have changed them within an hour.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7178,7 +7178,7 @@ func (c *Client) ReportStackOutputsWithBody(ctx context.Context, contentType str
 	return c.Client.Do(req)
 }
 
-// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
+// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may. 429 too_many_reports if too many have changed them within an hour.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -15150,14 +15150,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /runner/v1/claim/challenge (the `ChallengeClaim` operationId).
 	ChallengeClaimWithResponse(ctx context.Context, body ChallengeClaimJSONRequestBody, reqEditors ...RequestEditorFn) (*ChallengeClaimResponse, error)
 
-	// PhoneHomeWithBodyWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
+	// PhoneHomeWithBodyWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response. 429 too_many_reports if too many have counted within an hour.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/claim/phone-home (the `PhoneHome` operationId).
 	PhoneHomeWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PhoneHomeResponse, error)
 
-	// PhoneHomeWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
+	// PhoneHomeWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response. 429 too_many_reports if too many have counted within an hour.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15382,14 +15382,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
 	ChallengeRegistrationWithResponse(ctx context.Context, body ChallengeRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*ChallengeRegistrationResponse, error)
 
-	// ReportStackOutputsWithBodyWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
+	// ReportStackOutputsWithBodyWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may. 429 too_many_reports if too many have changed them within an hour.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/stack-outputs (the `ReportStackOutputs` operationId).
 	ReportStackOutputsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportStackOutputsResponse, error)
 
-	// ReportStackOutputsWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
+	// ReportStackOutputsWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may. 429 too_many_reports if too many have changed them within an hour.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22074,7 +22074,7 @@ func (c *ClientWithResponses) ChallengeClaimWithResponse(ctx context.Context, bo
 	return ParseChallengeClaimResponse(rsp)
 }
 
-// PhoneHomeWithBodyWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
+// PhoneHomeWithBodyWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response. 429 too_many_reports if too many have counted within an hour.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22087,7 +22087,7 @@ func (c *ClientWithResponses) PhoneHomeWithBodyWithResponse(ctx context.Context,
 	return ParsePhoneHomeResponse(rsp)
 }
 
-// PhoneHomeWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
+// PhoneHomeWithResponse Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response. 429 too_many_reports if too many have counted within an hour.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22498,7 +22498,7 @@ func (c *ClientWithResponses) ChallengeRegistrationWithResponse(ctx context.Cont
 	return ParseChallengeRegistrationResponse(rsp)
 }
 
-// ReportStackOutputsWithBodyWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
+// ReportStackOutputsWithBodyWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may. 429 too_many_reports if too many have changed them within an hour.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22511,7 +22511,7 @@ func (c *ClientWithResponses) ReportStackOutputsWithBodyWithResponse(ctx context
 	return ParseReportStackOutputsResponse(rsp)
 }
 
-// ReportStackOutputsWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
+// ReportStackOutputsWithResponse Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may. 429 too_many_reports if too many have changed them within an hour.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
@@ -38,6 +39,10 @@ var (
 	// ErrOtherStack: another stack reported for the install, and was not deleted.
 	ErrOtherStack = refusal.New(refusal.Conflict, "other_stack", "the install has another stack already",
 		"Delete the other stack first; if it is gone, the vendor says so with `nuon installs stack forget`.")
+	// ErrTooOften: as many reports have changed the outputs of the install as may within an hour.
+	ErrTooOften = refusal.New(refusal.TooOften, "too_many_reports",
+		fmt.Sprintf("%d reports of the install's stack have counted within an hour", maxPerHour),
+		"Send the newest report again later; nothing of this one was stored.")
 	// ErrNoStack: no stack has reported that was not deleted since.
 	ErrNoStack = refusal.New(refusal.Conflict, "no_stack",
 		"no stack of the install has reported, or the last one was deleted", "")
@@ -65,6 +70,10 @@ const actor = "install stack"
 
 // maxKept bounds the reports of an install that are stored, of each sort.
 const maxKept = 20
+
+// maxPerHour bounds the accepted reports of an install within an hour: each makes a version of the outputs, an audit
+// event and a reconcile. They are counted among those that are stored.
+const maxPerHour = maxKept
 
 // Configs returns the app configs that state which outputs the stack of an install has.
 type Configs func(ctx context.Context, tx *store.Tx, install store.Install) ([]*appconfig.App, error)
@@ -106,7 +115,7 @@ func checkForm(r api.PhoneHomeReport) error {
 }
 
 // Report stores the report of a stack's function. Errors: those of package cloudclaim but ErrWaiting,
-// ErrBadReport, ErrReused, ErrOtherStack, and the refusals of package stackoutputs.
+// ErrBadReport, ErrReused, ErrOtherStack, ErrTooOften, and the refusals of package stackoutputs.
 func (s *Service) Report(ctx context.Context, claim string, r api.PhoneHomeReport) (api.PhoneHomeAnswer, error) {
 	if err := checkForm(r); err != nil {
 		return api.PhoneHomeAnswer{}, err
@@ -173,6 +182,9 @@ func (s *Service) take(ctx context.Context, tx *store.Tx, proven cloudclaim.Prov
 		row.Status, row.Reason = waiting, title(waitsFor)
 		answer = api.PhoneHomeAnswer{Status: api.PhoneHomeWaiting, Message: row.Reason}
 	default:
+		if err := checkRate(ctx, tx, row); err != nil {
+			return answer, nil, err
+		}
 		if row.Kept, err = s.apply(ctx, tx, install, row); err != nil {
 			return answer, nil, err
 		}
@@ -264,6 +276,20 @@ func (s *Service) check(ctx context.Context, tx *store.Tx, install store.Install
 	return refusedBy, nil
 }
 
+// checkRate returns ErrTooOften for a report above maxPerHour. The deletion of a stack counts in any case.
+func checkRate(ctx context.Context, tx *store.Tx, row store.AddPhoneHomeParams) error {
+	recent, err := tx.RecentPhoneHomes(ctx, tx.Org, row.InstallID, time.Hour.Seconds())
+	if err != nil {
+		return fmt.Errorf("count the reports of an install's stack: %w", err)
+	}
+	if recent.Reports < maxPerHour || row.Kind == deletion && recent.LastKind != deletion {
+		return nil
+	}
+	tooOften := *ErrTooOften
+	tooOften.RetryAfter = max(time.Second, recent.Oldest.Add(time.Hour).Sub(tx.Now()).Round(time.Second))
+	return &tooOften
+}
+
 // changeOf returns the change of outputs that a report makes.
 func changeOf(row store.AddPhoneHomeParams) (stackoutputs.Change, error) {
 	change := stackoutputs.Change{Source: stackoutputs.PhoneHome, StackVersion: row.StackVersion}
@@ -338,7 +364,7 @@ func title(err error) string {
 
 // ReportByRunner stores what a runner's own machine knows of its stack. The runner must be that of
 // this install alone and have registered by its cloud identity. Errors: ErrNotItsRunner, ErrBadReport,
-// the refusals of package stackoutputs.
+// ErrTooOften, the refusals of package stackoutputs.
 func (s *Service) ReportByRunner(
 	ctx context.Context, caller runners.Caller, r api.StackReport,
 ) (api.PhoneHomeAnswer, error) {
@@ -380,6 +406,9 @@ func (s *Service) ReportByRunner(
 		}
 		if refusedBy, err := s.check(ctx, tx, install, row); err != nil || refusedBy != nil {
 			return errors.Join(refusedBy, err)
+		}
+		if err := checkRate(ctx, tx, row); err != nil {
+			return err
 		}
 		if row.Kept, err = s.apply(ctx, tx, install, row); err != nil {
 			return err

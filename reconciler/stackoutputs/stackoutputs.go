@@ -1,7 +1,7 @@
-// Package stackoutputs stores what the stack of an install reported, or a person set by hand, as append-only versions
-// of all outputs. It checks types, sizes and names, refuses secrets, and merges a change into the newest version: a
-// report of the stack never overwrites what a person set. It does not decide what follows from a change, which
-// package rollout does. The control API calls it.
+// Package stackoutputs stores what the stack of an install reported, or a person set by hand, as versions of all
+// outputs. A version never changes; the oldest ones that the stack reported are deleted. It checks types, sizes and
+// names, refuses secrets, and merges a change into the newest version: a report of the stack never overwrites what a
+// person set. It does not decide what follows from a change, which package rollout does. The control API calls it.
 package stackoutputs
 
 import (
@@ -201,7 +201,8 @@ func Current(ctx context.Context, tx *store.Tx, install string) (store.StackOutp
 }
 
 // Record merges a change that Check accepted into the outputs of an install and stores the result as the next version.
-// It stores nothing and returns the current version if nothing changes. The caller has locked the install.
+// It stores nothing and returns the current version if nothing changes. Of the versions that a stack reported, only the
+// newest stay. The caller has locked the install.
 func Record(ctx context.Context, tx *store.Tx, install, actor string, c Change) (store.StackOutput, Merged, error) {
 	row, current, err := Current(ctx, tx, install)
 	if err != nil {
@@ -225,7 +226,12 @@ func Record(ctx context.Context, tx *store.Tx, install, actor string, c Change) 
 	if c.StackVersion != "" {
 		next.StackVersion = c.StackVersion
 	}
-	row, err = tx.AddStackOutputs(ctx, next)
-	m.Stored = err == nil
+	if row, err = tx.AddStackOutputs(ctx, next); err != nil {
+		return row, m, err
+	}
+	m.Stored = true
+	if c.Source == PhoneHome {
+		err = tx.PruneStackOutputs(ctx, tx.Org, install)
+	}
 	return row, m, err
 }

@@ -8,6 +8,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 const addNonce = `-- name: AddNonce :exec
@@ -313,6 +314,28 @@ delete from phone_homes p where p.org_id = $1 and p.install_id = $2 and p.reques
 func (q *Queries) PrunePhoneHomes(ctx context.Context, orgID string, installID string, most int32) error {
 	_, err := q.db.Exec(ctx, prunePhoneHomes, orgID, installID, most)
 	return err
+}
+
+const recentPhoneHomes = `-- name: RecentPhoneHomes :one
+select count(*) as reports, coalesce(min(created_at), now())::timestamptz as oldest,
+    coalesce((array_agg(kind order by created_at desc, request_id desc))[1], '')::text as last_kind
+from phone_homes where org_id = $1 and install_id = $2 and status = 'accepted'
+  and created_at > clock_timestamp() - make_interval(secs => $3::float8)
+`
+
+type RecentPhoneHomesRow struct {
+	Reports  int64
+	Oldest   time.Time
+	LastKind string
+}
+
+// RecentPhoneHomes counts the reports that were accepted within a time, and returns when the oldest of them was, and the
+// kind of the newest one.
+func (q *Queries) RecentPhoneHomes(ctx context.Context, orgID string, installID string, withinSeconds float64) (RecentPhoneHomesRow, error) {
+	row := q.db.QueryRow(ctx, recentPhoneHomes, orgID, installID, withinSeconds)
+	var i RecentPhoneHomesRow
+	err := row.Scan(&i.Reports, &i.Oldest, &i.LastKind)
+	return i, err
 }
 
 const setConfirmedAccount = `-- name: SetConfirmedAccount :exec

@@ -531,6 +531,17 @@ func (q *Queries) PinInstall(ctx context.Context, arg PinInstallParams) error {
 	return err
 }
 
+const pruneStackOutputs = `-- name: PruneStackOutputs :exec
+select prune_stack_outputs($1, $2)
+`
+
+// PruneStackOutputs deletes the versions that the stack of an install reported, except the newest 50. Those that a
+// person made stay.
+func (q *Queries) PruneStackOutputs(ctx context.Context, orgID string, installID string) error {
+	_, err := q.db.Exec(ctx, pruneStackOutputs, orgID, installID)
+	return err
+}
+
 const putAppVariable = `-- name: PutAppVariable :exec
 insert into app_variables (org_id, app_id, name, value, sealed, hash, updated_by)
 values ($1, $2, $3, $4, $5, $6, $7)

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/cloudtest"
 	"github.com/nuon-toolkit/nuon/reconciler/installstack"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 const stackID = "arn:aws:cloudformation:eu-central-1:" + customer + ":stack/acme/0a1b2c3d-0000-0000-0000-000000000001"
@@ -373,5 +376,79 @@ func TestRunnerReportsItsStack(t *testing.T) {
 	}
 	if after := c.outputs(t, i); after != before || c.Text(t, "select count(*)::text from stack_outputs") != "1" {
 		t.Errorf("outputs\n%s\nafter\n%s", after, before)
+	}
+}
+
+// TestReportsOfAStackAreBounded checks that a runner whose reports alternate, and the function of the stack, make
+// few versions and audit events an hour, that the deletion of the stack counts all the same, and that only the newest
+// versions of the stack stay.
+func TestReportsOfAStackAreBounded(t *testing.T) {
+	c := serveCloud(t)
+	i := c.claimed(t, ofCustomer)
+	a := c.register(t, i, c.registrationOf(t, i, c.machine(i)))
+	var registered api.Registered
+	must(t, json.Unmarshal(a.body, &registered))
+	send := func(n int) answer {
+		t.Helper()
+		return c.call(t, "POST", "/runner/v1/stack-outputs", registered.RunnerKey, api.StackReport{Install: i.install,
+			StackVersion: "2", Outputs: texts(map[string]any{"vpc_id": "vpc-" + strconv.Itoa(n%2)})})
+	}
+	function := func(kind string) answer {
+		t.Helper()
+		r := c.report(t, i, c.function(i))
+		if r.Kind = kind; kind == "delete" {
+			r.Outputs = nil
+		}
+		return c.phoneHome(t, i, r)
+	}
+	tooOften := func(what string, a answer) {
+		t.Helper()
+		if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); a.status != 429 || a.code(t) != "too_many_reports" ||
+			err != nil || seconds < 1 || seconds > 3600 {
+			t.Errorf("%s: %d %s %v", what, a.status, a.body, a.header)
+		}
+	}
+	const count = "select (select count(*) from stack_outputs where source = 'phone_home') || ' versions, ' || " +
+		"(select count(*) from audit_events where action = 'install.phone_home') || ' events'"
+	stored := func(want string) {
+		t.Helper()
+		if got := c.Text(t, count); got != want {
+			t.Errorf("stored %s, want %s", got, want)
+		}
+	}
+	for n := range 20 {
+		if a := send(n); a.status != 200 {
+			t.Fatalf("report %d: %d %s", n, a.status, a.body)
+		}
+	}
+	tooOften("the 21st change", send(20))
+	if a := send(19); a.status != 200 {
+		t.Errorf("the last report again: %d %s", a.status, a.body)
+	}
+	tooOften("an update of the stack", function("update"))
+	stored("20 versions, 20 events")
+	if a := function("delete"); a.status != 200 {
+		t.Errorf("the deletion of the stack: %d %s", a.status, a.body)
+	}
+	tooOften("its deletion again", function("delete"))
+	stored("21 versions, 21 events")
+
+	c.Exec(t, "update phone_homes set created_at = created_at - interval '1 hour'")
+	c.Exec(t, `insert into stack_outputs (org_id, install_id, version, source, outputs, changed, actor) `+
+		`select $1, $2, n, case when n % 10 = 0 then 'manual' else 'phone_home' end, '{}', '{}', 'ada' `+
+		`from generate_series(100, 199) n`, c.Org.ID, i.install)
+	before := c.Text(t, count)
+	must(t, c.Store.InTx(t.Context(), c.AddOrg(t).ID, func(ctx context.Context, tx *store.Tx) error {
+		return tx.PruneStackOutputs(ctx, c.Org.ID, i.install)
+	}))
+	stored(before)
+	if a := send(0); a.status != 200 {
+		t.Fatalf("an hour later: %d %s", a.status, a.body)
+	}
+	const versions = "select count(*) filter (where source = 'phone_home') || ' from ' || " +
+		"min(version) filter (where source = 'phone_home') || ' to ' || max(version) || ', ' || " +
+		"count(*) filter (where source = 'manual') || ' by hand' from stack_outputs"
+	if got, want := c.Text(t, versions), "50 from 146 to 200, 10 by hand"; got != want {
+		t.Errorf("versions %s, want %s", got, want)
 	}
 }

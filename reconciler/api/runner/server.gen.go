@@ -22,7 +22,7 @@ type ServerInterface interface {
 	// ChallengeClaim Request a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It is valid once, for five minutes.
 	// (POST /runner/v1/claim/challenge)
 	ChallengeClaim(w http.ResponseWriter, r *http.Request)
-	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
+	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response. 429 too_many_reports if too many have counted within an hour.
 	// (POST /runner/v1/claim/phone-home)
 	PhoneHome(w http.ResponseWriter, r *http.Request)
 	// RegisterClaim Register the runner of an install by the cloud identity of its machine (with the claim token of a stack as bearer). 409 waiting_for_confirmation until a person of the vendor has confirmed the account or machine.
@@ -79,7 +79,7 @@ type ServerInterface interface {
 	// ChallengeRegistration Request a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). Only the newest nonce is valid, for one registration.
 	// (POST /runner/v1/register/challenge)
 	ChallengeRegistration(w http.ResponseWriter, r *http.Request)
-	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
+	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may. 429 too_many_reports if too many have changed them within an hour.
 	// (POST /runner/v1/stack-outputs)
 	ReportStackOutputs(w http.ResponseWriter, r *http.Request)
 }
@@ -1619,7 +1619,7 @@ type StrictServerInterface interface {
 	// ChallengeClaim Request a nonce to prove a cloud identity with (with the claim token of a stack as bearer). It is valid once, for five minutes.
 	// (POST /runner/v1/claim/challenge)
 	ChallengeClaim(ctx context.Context, request ChallengeClaimRequestObject) (ChallengeClaimResponseObject, error)
-	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response.
+	// PhoneHome Report what a stack created, changed or deleted, by the cloud identity of the function that runs in it (with the claim token of the stack as bearer). Repeating a request id has no effect and returns the same response. 429 too_many_reports if too many have counted within an hour.
 	// (POST /runner/v1/claim/phone-home)
 	PhoneHome(ctx context.Context, request PhoneHomeRequestObject) (PhoneHomeResponseObject, error)
 	// RegisterClaim Register the runner of an install by the cloud identity of its machine (with the claim token of a stack as bearer). 409 waiting_for_confirmation until a person of the vendor has confirmed the account or machine.
@@ -1676,7 +1676,7 @@ type StrictServerInterface interface {
 	// ChallengeRegistration Request a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). Only the newest nonce is valid, for one registration.
 	// (POST /runner/v1/register/challenge)
 	ChallengeRegistration(ctx context.Context, request ChallengeRegistrationRequestObject) (ChallengeRegistrationResponseObject, error)
-	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may.
+	// ReportStackOutputs Report the outputs of the stack that the runner's machine belongs to (runner key). Only a runner that serves this install alone may. 429 too_many_reports if too many have changed them within an hour.
 	// (POST /runner/v1/stack-outputs)
 	ReportStackOutputs(ctx context.Context, request ReportStackOutputsRequestObject) (ReportStackOutputsResponseObject, error)
 }

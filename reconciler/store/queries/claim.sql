@@ -60,6 +60,14 @@ select * from phone_homes where org_id = @org_id and install_id = @install_id or
 select * from phone_homes where org_id = @org_id and install_id = @install_id and status = 'accepted'
 order by created_at desc, request_id desc limit 1;
 
+-- RecentPhoneHomes counts the reports that were accepted within a time, and returns when the oldest of them was, and the
+-- kind of the newest one.
+-- name: RecentPhoneHomes :one
+select count(*) as reports, coalesce(min(created_at), now())::timestamptz as oldest,
+    coalesce((array_agg(kind order by created_at desc, request_id desc))[1], '')::text as last_kind
+from phone_homes where org_id = @org_id and install_id = @install_id and status = 'accepted'
+  and created_at > clock_timestamp() - make_interval(secs => @within_seconds::float8);
+
 -- name: AddPhoneHome :one
 insert into phone_homes (org_id, install_id, request_id, kind, status, reason, stack_id, stack_version, subject, claim_id, outputs, kept)
 values (@org_id, @install_id, @request_id, @kind, @status, @reason, @stack_id, @stack_version, @subject, @claim_id, @outputs, @kept)

@@ -167,6 +167,11 @@ order by version desc limit @most;
 insert into stack_outputs (org_id, install_id, version, source, stack_version, outputs, changed, actor)
 values (@org_id, @install_id, @version, @source, @stack_version, @outputs, @changed, @actor) returning *;
 
+-- PruneStackOutputs deletes the versions that the stack of an install reported, except the newest 50. Those that a
+-- person made stay.
+-- name: PruneStackOutputs :exec
+select prune_stack_outputs(@org_id, @install_id);
+
 -- name: ViewStackVersion :one
 select * from stack_versions where org_id = @org_id and install_id = @install_id and version = @version;
 
