@@ -166,20 +166,18 @@ func (s *Service) truncationRow(row logRow) (logRow, error) {
 // chunksPerPage is the number of chunks per query.
 const chunksPerPage = 32
 
-// Read returns the whole log of a job so far, in the order of attempt and chunk number. It returns
-// ErrNotFound if the org has no such job.
-func (s *Service) Read(ctx context.Context, org, jobID string) ([]api.LogChunk, error) {
-	chunks := []api.LogChunk{}
-	err := s.store.ReadTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		if _, err := jobs.ReadJob(ctx, tx, jobID); err != nil {
-			return err
-		}
-		for at := (position{}); ; {
-			page, err := chunksAfter(ctx, tx, jobID, at)
-			if err != nil {
+// Read passes the log of a job so far to page, in the order of attempt and chunk number, and as few chunks
+// at a time as one query returns: a log may be larger than the memory for it. Each page is read in a
+// separate transaction. Read returns ErrNotFound if the org has no such job, and the first error of page.
+func (s *Service) Read(ctx context.Context, org, jobID string, page func([]api.LogChunk) error) error {
+	for at, more := (position{}), true; more; {
+		chunks := []api.LogChunk{}
+		err := s.store.ReadTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+			if _, err := jobs.ReadJob(ctx, tx, jobID); err != nil {
 				return err
 			}
-			for _, row := range page {
+			rows, err := chunksAfter(ctx, tx, jobID, at)
+			for _, row := range rows {
 				chunk := api.LogChunk{Attempt: int(row.Attempt), Seq: row.Seq}
 				lines, err := unpack(row.Lines)
 				if err != nil {
@@ -191,15 +189,17 @@ func (s *Service) Read(ctx context.Context, org, jobID string) ([]api.LogChunk, 
 				chunks = append(chunks, chunk)
 				at = position{attempt: row.Attempt, seq: row.Seq}
 			}
-			if len(page) < chunksPerPage {
-				return nil
-			}
+			more = len(rows) == chunksPerPage
+			return err
+		})
+		if err == nil {
+			err = page(chunks)
 		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("log of job %s: %w", jobID, err)
+		if err != nil {
+			return fmt.Errorf("log of job %s: %w", jobID, err)
+		}
 	}
-	return chunks, nil
+	return nil
 }
 
 // position is the place of a chunk in a job's log. Attempts count from one, so the zero position is

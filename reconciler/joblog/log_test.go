@@ -53,7 +53,7 @@ func TestLogsAreKeptOnceAndInOrder(t *testing.T) {
 	add(odd)
 	must(t, w.Jobs.Result(t.Context(), runner.Caller, ref, jobstest.Failed))
 	add(chunk(4, "late")) // the end of a log may arrive after the result
-	got, err := w.Logs.Read(t.Context(), w.Org.ID, ref.Job)
+	got, err := readLog(t, w, w.Org.ID, ref.Job)
 	must(t, err)
 	var lines []string
 	for i, c := range got {
@@ -83,9 +83,9 @@ func TestLogsAreKeptOnceAndInOrder(t *testing.T) {
 			t.Errorf("%s was kept", name)
 		}
 	}
-	_, err = w.Logs.Read(t.Context(), w.Org.ID, "job_none")
+	_, err = readLog(t, w, w.Org.ID, "job_none")
 	wantIs(t, err, jobs.ErrNotFound)
-	_, err = w.Logs.Read(t.Context(), w.AddOrg(t).ID, ref.Job)
+	_, err = readLog(t, w, w.AddOrg(t).ID, ref.Job)
 	wantIs(t, err, jobs.ErrNotFound)
 }
 
@@ -109,7 +109,7 @@ func TestALogHasAnEndThatIsSeen(t *testing.T) {
 			}))
 		must(t, w.Logs.Append(t.Context(), runner.Caller, ref, []api.NewLogChunk{chunk(3, "dropped")}))
 	}
-	got, err := w.Logs.Read(t.Context(), w.Org.ID, ref.Job)
+	got, err := readLog(t, w, w.Org.ID, ref.Job)
 	must(t, err)
 	if len(got) != 2 || got[0].Lines[0].M != "fits" || got[1].Lines[0].L != api.Warn ||
 		!strings.Contains(got[1].Lines[0].M, "longer than 32 MiB") {

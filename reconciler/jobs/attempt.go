@@ -30,6 +30,13 @@ func (a Attempt) AtWork() bool {
 	return a.current() && JobStatus(a.Job.Status) == JobRunning && AttemptStatus(a.Row.Status).AtWork()
 }
 
+// Returned reports whether nothing of the attempt ran and its job continues without it: any other attempt that failed
+// ended its job.
+func (a Attempt) Returned() bool {
+	return AttemptStatus(a.Row.Status) == AttemptFailed &&
+		(a.Job.Attempt != a.Row.Number || !JobStatus(a.Job.Status).Ended())
+}
+
 // LockAttempt locks a job's row and reads one of its attempts if it belongs to the caller. Otherwise it
 // returns ErrNotFound, so that a caller learns nothing about the jobs of others. It locks the row
 // of the job's install first, as every writer of either row does: this avoids deadlocks and

@@ -132,7 +132,7 @@ func (m *model) result(a *modelAttempt, status api.JobResultStatus) {
 	case deliverUntaken:
 		m.withdraw(a)
 	case deliverSuperseded:
-		m.moveAttempt(a, ends.attempt)
+		m.moveAttempt(a, AttemptLost)
 	case deliverBroken:
 		m.moveAttempt(a, ends.attempt)
 		if m.losses(a) < maxLosses {

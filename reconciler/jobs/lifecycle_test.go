@@ -470,7 +470,7 @@ func TestSilenceOfWhatCanRunTwiceMakesAnotherAttempt(t *testing.T) {
 			}
 			// The superseded attempt delivers: that ends it and changes nothing else.
 			must(t, w.Jobs.Result(t.Context(), runner.Caller, first, failed))
-			wantStatus(t, w, first, "running", "failed")
+			wantStatus(t, w, first, "running", "lost")
 			wantStatus(t, w, second, "running", "running")
 			if ended := w.Owner.Ended(); len(ended) != 0 {
 				t.Errorf("told %v", ended)
@@ -497,6 +497,34 @@ func TestSilenceThatComesAgainAndAgainEndsTheJob(t *testing.T) {
 	if tries != 5 || len(ended) != 1 || ended[0].Status != "lost" ||
 		!strings.Contains(ended[0].Result.Error, "lost contact with runner") {
 		t.Errorf("after %d tries: %+v", tries, ended)
+	}
+}
+
+// TestLateResultsCountAsLosses checks that a runner that falls silent in each attempt, and delivers when the next one
+// has started, gets no more attempts than one that stays silent.
+func TestLateResultsCountAsLosses(t *testing.T) {
+	for name, late := range map[string]api.JobResult{"failed": jobstest.Failed, "succeeded": {
+		Status: api.JobResultStatusSucceeded, Build: api.BuildResult{Artifact: api.ArtifactRef{Digest: "sha256:1"}}}} {
+		t.Run(name, func(t *testing.T) {
+			w := jobstest.New(t)
+			runner := w.Runner(t, runners.KindBuild)
+			jobID := w.Job(t, runner, "build", "")
+			tries := 0
+			var before api.AttemptRef
+			for w.JobStatus(t, jobID) == "queued" && tries < 20 {
+				ref, _ := w.Start(t, runner)
+				if tries > 0 {
+					must(t, w.Jobs.Result(t.Context(), runner.Caller, before, late))
+					wantStatus(t, w, before, "running", "lost")
+				}
+				w.RunOut(t, w.Org.ID, ref)
+				before = ref
+				tries++
+			}
+			if tries != 5 || w.JobStatus(t, jobID) != "lost" {
+				t.Errorf("after %d tries the job is %s", tries, w.JobStatus(t, jobID))
+			}
+		})
 	}
 }
 

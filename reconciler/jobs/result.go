@@ -96,8 +96,12 @@ func (s *Service) Result(ctx context.Context, caller runners.Caller, ref api.Att
 		if err := validResult(h.Job, result); err != nil {
 			return err
 		}
+		if how == deliverSuperseded {
+			// It counts as a loss of its job, also if it succeeded, so that no job is tried again without end.
+			return endAttempt(ctx, tx, h.Row, AttemptLost)
+		}
 		ends := finalStatuses[result.Status]
-		if err := endAttempt(ctx, tx, h.Row, ends.attempt); err != nil || how == deliverSuperseded {
+		if err := endAttempt(ctx, tx, h.Row, ends.attempt); err != nil {
 			return err
 		}
 		if how == deliverReturned {
@@ -122,7 +126,8 @@ func (s *Service) Result(ctx context.Context, caller runners.Caller, ref api.Att
 }
 
 // returnJob requeues a job of which nothing ran, and notifies its owner. The runner is offered no job under the role
-// until it reports that the role works.
+// until it reports that the role works. A job may be returned any number of times, so the attempts that were returned
+// before are deleted with their logs.
 func (s *Service) returnJob(ctx context.Context, tx *store.Tx, h Attempt, result api.JobResult) error {
 	owner, err := s.owner(h.Job)
 	if err != nil {
@@ -132,13 +137,33 @@ func (s *Service) returnJob(ctx context.Context, tx *store.Tx, h Attempt, result
 	if !may || h.Job.Role == "" {
 		return refusal.Invalidf("only a job of a step that runs under a role can be returned as not started")
 	}
+	wrote, err := tx.AttemptWroteState(ctx, tx.Org, h.Job.ID, h.Row.Number)
+	if err == nil && wrote {
+		err = refusal.Invalidf("an attempt that wrote a Terraform state was started")
+	}
+	if err != nil {
+		return err
+	}
 	u := result.UnusableRole
 	waits := runners.UnusableReason(api.UnusableRole{Role: h.Job.Role, Refused: u.Refused,
 		Reason: runners.Printable(u.Reason, maxBrokenReason)})
 	if err := returner.JobReturned(ctx, tx, h.Job, waits); err != nil {
 		return fmt.Errorf("notify %s %s of the return of job %s: %w", h.Job.OwnerKind, h.Job.OwnerID, h.Job.ID, err)
 	}
+	if err := dropReturned(ctx, tx, h); err != nil {
+		return err
+	}
 	return requeue(ctx, tx, h, waits)
+}
+
+// dropReturned deletes the attempts of a job that were returned before this one, with their logs.
+func dropReturned(ctx context.Context, tx *store.Tx, h Attempt) error {
+	gone, err := tx.DropReturned(ctx, tx.Org, h.Job.ID, h.Row.Number)
+	if err != nil || len(gone) == 0 {
+		return err
+	}
+	// A separate statement, which sees what was stored while the one before waited for a writer of the log.
+	return tx.DropLogs(ctx, tx.Org, h.Job.ID, gone)
 }
 
 // requeueBroken requeues a job whose attempt was broken off, unless that has happened too often. It reports

@@ -364,6 +364,32 @@ func (q *Queries) DeleteEndedJobsOfOwner(ctx context.Context, arg DeleteEndedJob
 	return err
 }
 
+const dropReturned = `-- name: DropReturned :many
+delete from attempts where org_id = $1 and job_id = $2 and status = 'failed' and number < $3::int returning number
+`
+
+// DropReturned deletes the attempts of a job that failed before another one, and returns their numbers. They were
+// returned because nothing of them ran: the job has not ended.
+func (q *Queries) DropReturned(ctx context.Context, orgID string, jobID string, before int32) ([]int32, error) {
+	rows, err := q.db.Query(ctx, dropReturned, orgID, jobID, before)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int32{}
+	for rows.Next() {
+		var number int32
+		if err := rows.Scan(&number); err != nil {
+			return nil, err
+		}
+		items = append(items, number)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const dropWithdrawn = `-- name: DropWithdrawn :exec
 delete from attempts where org_id = $1 and job_id = $2 and status = 'withdrawn' and number < $3::int
 `

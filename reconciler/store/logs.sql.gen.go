@@ -9,6 +9,16 @@ import (
 	"context"
 )
 
+const dropLogs = `-- name: DropLogs :exec
+delete from log_chunks where org_id = $1 and job_id = $2 and attempt = any($3::int[])
+`
+
+// DropLogs deletes the logs of attempts.
+func (q *Queries) DropLogs(ctx context.Context, orgID string, jobID string, attempts []int32) error {
+	_, err := q.db.Exec(ctx, dropLogs, orgID, jobID, attempts)
+	return err
+}
+
 const insertLogChunks = `-- name: InsertLogChunks :one
 with kept as (
     insert into log_chunks (org_id, job_id, attempt, seq, lines)

@@ -11,6 +11,21 @@ import (
 	"time"
 )
 
+const attemptWroteState = `-- name: AttemptWroteState :one
+select exists (select 1 from jobs j
+    join install_components ic on ic.org_id = j.org_id and ic.install_id = j.install_id
+    join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
+    where j.org_id = $1 and j.id = $2 and s.job_id = j.id and s.attempt = $3::int)
+`
+
+// AttemptWroteState reports whether a state of an attempt is listed.
+func (q *Queries) AttemptWroteState(ctx context.Context, orgID string, jobID string, attempt int32) (bool, error) {
+	row := q.db.QueryRow(ctx, attemptWroteState, orgID, jobID, attempt)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const dismissState = `-- name: DismissState :execrows
 update states set status = 'dismissed', reason = $1, resolved_at = now()
 where org_id = $2 and install_component_id = $3 and version = $4 and status in ('contested', 'withheld')

@@ -57,7 +57,7 @@ func readState(ctx context.Context, tx *store.Tx, subject jobs.Subject, version 
 // if it follows that one (see standing), otherwise as a contested one, which it reports. A state
 // that is already stored changes nothing, so a runner may send its spool twice. An attempt that was
 // superseded or has ended may still deliver what it wrote. Errors: ErrNotFound, ErrNotRunning for
-// an attempt that was never accepted, refusal.ErrInvalid, ErrLimit.
+// an attempt that was never accepted or never started, refusal.ErrInvalid, ErrLimit.
 func (s *Service) Put(
 	ctx context.Context, caller runners.Caller, ref api.AttemptRef, state api.State,
 ) (contested bool, err error) {
@@ -77,6 +77,9 @@ func (s *Service) Put(
 		}
 		if status := jobs.AttemptStatus(h.Row.Status); status == jobs.AttemptOffered || status == jobs.AttemptWithdrawn {
 			return jobs.ErrNotRunning.With("it was never accepted")
+		}
+		if h.Returned() {
+			return jobs.ErrNotRunning.With("it was returned as not started")
 		}
 		in := incoming{by: h, state: state, sealed: sealed, bytes: int64(len(state.Sealed.Ciphertext))}
 		if in.subject, err = jobs.SubjectOf(h.Job); err != nil {

@@ -311,3 +311,32 @@ func TestALockIsFreedByHandOnlyWhenItsAttemptIsOver(t *testing.T) {
 	must(t, free())
 	wantIs(t, free(), tfstate.ErrNotLocked)
 }
+
+// TestAReturnedAttemptLeavesNoState checks that an attempt that wrote a state cannot be returned as not started, and
+// that one that was returned writes none: otherwise a runner could make any number of attempts that leave states.
+func TestAReturnedAttemptLeavesNoState(t *testing.T) {
+	w := jobstest.New(t)
+	runner := w.Runner(t, runners.KindInstall)
+	component := w.Component(t, runner)
+	w.Enqueue(t, runner, jobs.NewJob{Kind: "apply", InstallID: w.InstallOf(t, component), Spec: api.JobSpec{
+		Kind: api.JobSpecKindApply, Apply: api.ApplySpec{Deploy: api.DeploySpec{InstallComponent: component}},
+		Role: api.OperationRole{Cloud: "aws", Name: "ins_1-deployer", Key: "key", Kind: "custom"}}})
+	returned := api.JobResult{Status: api.JobResultStatusNotStarted, Error: "it is off",
+		UnusableRole: api.UnusableRole{Role: "ins_1-deployer", Refused: true, Reason: "AccessDenied"}}
+	first, _ := w.Start(t, runner)
+	must(t, w.Jobs.Result(t.Context(), runner.Caller, first, returned))
+	put := func(ref api.AttemptRef, serial int64) error {
+		_, err := w.States.Put(t.Context(), runner.Caller, ref, jobstest.SealedState(serial, "a"))
+		return err
+	}
+	wantIs(t, put(first, 1), jobs.ErrNotRunning)
+	second, _ := w.Start(t, runner)
+	wantIs(t, put(first, 1), jobs.ErrNotRunning)
+	must(t, put(second, 1))
+	wantIs(t, w.Jobs.Result(t.Context(), runner.Caller, second, returned), refusal.ErrInvalid)
+	must(t, w.Jobs.Result(t.Context(), runner.Caller, second, jobstest.Failed))
+	must(t, put(second, 2)) // what an attempt wrote may arrive after its result
+	if got, want := w.StateVersions(t), "1 a kept, 2 a kept"; got != want {
+		t.Errorf("stored %s, want %s", got, want)
+	}
+}

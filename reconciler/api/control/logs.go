@@ -1,7 +1,10 @@
 package control
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 
@@ -32,7 +35,7 @@ func (s *Server) GetLogs(ctx context.Context, r GetLogsRequestObject) (GetLogsRe
 	}
 	org := callerOf(ctx).org.ID
 	return s.answerLog(ctx,
-		func(ctx context.Context) ([]api.LogChunk, error) { return s.services.Logs.Read(ctx, org, job.ID) },
+		func(page func([]api.LogChunk) error) error { return s.services.Logs.Read(ctx, org, job.ID, page) },
 		func(ctx context.Context, w http.ResponseWriter) error {
 			return s.services.Logs.Stream(ctx, w, org, job.ID, r.Params.LastEventID)
 		})
@@ -50,31 +53,65 @@ func (s *Server) GetRunnerLogs(ctx context.Context, r GetRunnerLogsRequestObject
 	}
 	org := callerOf(ctx).org.ID
 	return s.answerLog(ctx,
-		func(ctx context.Context) ([]api.LogChunk, error) {
-			return s.services.Logs.ReadRunnerLog(ctx, org, runner.ID)
+		func(page func([]api.LogChunk) error) error {
+			chunks, err := s.services.Logs.ReadRunnerLog(ctx, org, runner.ID)
+			if err != nil {
+				return err
+			}
+			return page(chunks)
 		},
 		func(ctx context.Context, w http.ResponseWriter) error {
 			return s.services.Logs.StreamRunnerLog(ctx, w, org, runner.ID, r.Params.LastEventID)
 		})
 }
 
+// logReader passes a log to page, some chunks at a time, and at least once.
+type logReader func(page func([]api.LogChunk) error) error
+
 // answerLog returns a log at once, or as a stream to a client that accepts one.
 func (s *Server) answerLog(
-	ctx context.Context, all func(context.Context) ([]api.LogChunk, error),
-	follow func(context.Context, http.ResponseWriter) error,
+	ctx context.Context, read logReader, follow func(context.Context, http.ResponseWriter) error,
 ) (logAnswer, error) {
 	if strings.Contains(acceptOf(ctx), "text/event-stream") {
 		return func(w http.ResponseWriter) error {
 			return s.stream(ctx, w, follow)
 		}, nil
 	}
-	chunks, err := all(ctx)
-	if err != nil {
-		return nil, err
+	return func(w http.ResponseWriter) error { return writeLog(w, read) }, nil
+}
+
+// writeLog writes a log as an api.LogChunkList, each page as it is read, so that no log is in memory as
+// a whole. An error after the first page breaks the connection, because the response has started.
+func writeLog(w http.ResponseWriter, read logReader) error {
+	separator := `{"items":[`
+	started := false
+	err := read(func(chunks []api.LogChunk) error {
+		var body bytes.Buffer
+		if !started {
+			w.Header().Set("Content-Type", "application/json")
+			body.WriteString(separator)
+			separator = ""
+		}
+		started = true
+		for _, chunk := range chunks {
+			raw, err := json.Marshal(chunk)
+			if err != nil {
+				return err
+			}
+			body.WriteString(separator)
+			body.Write(raw)
+			separator = ","
+		}
+		_, err := w.Write(body.Bytes())
+		return err
+	})
+	if err == nil {
+		_, err = io.WriteString(w, "]}\n")
 	}
-	return GetLogs200JSONResponse(api.LogChunkList{
-		Items: append([]api.LogChunk{}, chunks...),
-	}).VisitGetLogsResponse, nil
+	if err != nil && started {
+		panic(http.ErrAbortHandler)
+	}
+	return err
 }
 
 // logAnswer is a log of a job or a runner as a response.

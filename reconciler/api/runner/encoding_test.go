@@ -83,8 +83,11 @@ func TestPackedBodies(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s", name, a.status, a.body, test.status, test.code)
 		}
 	}
-	got, err := s.Logs.Read(t.Context(), s.Org.ID, ref.Job)
-	must(t, err)
+	var got []api.LogChunk
+	must(t, s.Logs.Read(t.Context(), s.Org.ID, ref.Job, func(page []api.LogChunk) error {
+		got = append(got, page...)
+		return nil
+	}))
 	if len(got) != 1 || got[0].Lines[0].M != "packed" {
 		t.Errorf("kept %+v", got)
 	}

@@ -180,6 +180,11 @@ select id, attempt, kind, component_kind, copies from offered order by created_a
 -- name: DropWithdrawn :exec
 delete from attempts where org_id = @org_id and job_id = @job_id and status = 'withdrawn' and number < @before::int;
 
+-- DropReturned deletes the attempts of a job that failed before another one, and returns their numbers. They were
+-- returned because nothing of them ran: the job has not ended.
+-- name: DropReturned :many
+delete from attempts where org_id = @org_id and job_id = @job_id and status = 'failed' and number < @before::int returning number;
+
 -- AdoptBuilds moves builds that wait for a runner which is offline or takes none to a build runner that is online:
 -- any build runner can build anything.
 -- name: AdoptBuilds :exec

@@ -23,6 +23,10 @@ select count(pg_notify(@channel, @payload)) from noted;
 select * from log_chunks where org_id = @org_id and job_id = @job_id and (attempt, seq) > (@attempt::int, @seq::bigint)
 order by attempt, seq limit @most;
 
+-- DropLogs deletes the logs of attempts.
+-- name: DropLogs :exec
+delete from log_chunks where org_id = @org_id and job_id = @job_id and attempt = any(@attempts::int[]);
+
 -- KeepRunnerLog stores the new chunks of a runner's own log, returns how many there were, and notifies the log's
 -- followers.
 -- name: KeepRunnerLog :one

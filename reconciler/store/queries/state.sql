@@ -37,6 +37,13 @@ join install_components ic on ic.org_id = me.org_id and ic.install_id = me.insta
 join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
 where me.org_id = @org_id and me.id = @install_component_id;
 
+-- AttemptWroteState reports whether a state of an attempt is listed.
+-- name: AttemptWroteState :one
+select exists (select 1 from jobs j
+    join install_components ic on ic.org_id = j.org_id and ic.install_id = j.install_id
+    join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
+    where j.org_id = @org_id and j.id = @job_id and s.job_id = j.id and s.attempt = @attempt::int);
+
 -- ReplaceableStates returns the versions that an attempt wrote before the one that it delivers, the oldest first.
 -- Terraform saves a state many times while it applies, and each version contains the one before it. The last version
 -- and the newest kept one are left out.
