@@ -35,6 +35,7 @@ type rig struct {
 	component, install string
 	room               *installhealth.Health
 	jobs               *jobs.Service
+	began              string // when the last call began, by the database's clock
 }
 
 func newRig(t *testing.T) *rig {
@@ -55,6 +56,7 @@ func (r *rig) look(at world) {
 
 func (r *rig) reconcile(t *testing.T) {
 	t.Helper()
+	r.began = r.Clock(t)
 	if err := r.room.Reconcile(t.Context(), r.Org.ID, r.install); err != nil {
 		t.Fatal(err)
 	}
@@ -65,10 +67,9 @@ func (r *rig) open(t *testing.T) string {
 	return r.Text(t, "select count(*)::text from jobs where kind = 'health' and ended_at is null")
 }
 
-// setDueIn returns in how many minutes the next check is due; "never" if none is.
-func (r *rig) dueIn(t *testing.T) string {
-	return r.Text(t, "select coalesce((select round(extract(epoch from at - now()) / 60)::text from due where kind = "+
-		"'health' and id = $1), 'never')", r.install)
+// due returns how many seconds after the last call the next check is due, "never" if none is.
+func (r *rig) due(t *testing.T, want float64) string {
+	return r.DueAfter(t, r.began, "health", r.install, want, 30)
 }
 
 // seen completes the queued check with these results.
@@ -84,6 +85,7 @@ func (r *rig) seen(t *testing.T, parts ...api.PartHealthResult) {
 		t.Fatal(err)
 	}
 	result := api.JobResult{Status: api.JobResultStatusSucceeded, Health: api.HealthResult{Parts: parts}}
+	r.began = r.Clock(t)
 	if err := r.jobs.Result(t.Context(), r.runner.Caller, ref, result); err != nil {
 		t.Fatal(err)
 	}
@@ -112,12 +114,12 @@ func TestALookIsAskedForOnceAndKept(t *testing.T) {
 	if got := r.kept(t, r.component); got != "degraded" {
 		t.Errorf("%q is kept", got)
 	}
-	if got := r.dueIn(t); got != "1" {
-		t.Errorf("what is degraded is looked at again in %s minutes", got)
+	if got := r.due(t, 60); got != "60" {
+		t.Errorf("what is degraded is looked at again in %s seconds", got)
 	}
 	r.reconcile(t)
 	r.seen(t, saw(r.component, api.HealthStatusReady, time.Now()))
-	if got := r.dueIn(t) + " " + r.kept(t, r.component); got != "15 ready" {
+	if got := r.due(t, 900) + " " + r.kept(t, r.component); got != "900 ready" {
 		t.Errorf("got %s", got)
 	}
 	if got := r.Text(t, "select count(*)::text from jobs"); got != "1" {
@@ -153,7 +155,7 @@ func TestNothingToLookAt(t *testing.T) {
 	r.seen(t, saw(r.component, api.HealthStatusReady, time.Now()))
 	r.look(world{})
 	r.reconcile(t)
-	if got := r.open(t) + " " + r.dueIn(t); got != "0 never" {
+	if got := r.open(t) + " " + r.due(t, 0); got != "0 never" {
 		t.Errorf("looks under way, and due: %s", got)
 	}
 	r.Exec(t, "delete from installs where id = $1", r.install)
@@ -165,7 +167,7 @@ func TestARunnerThatIsAwayIsNotAsked(t *testing.T) {
 	r := newRig(t)
 	r.Exec(t, "update runners set last_seen = now() - interval '1 hour'")
 	r.reconcile(t)
-	if got := r.open(t) + " " + r.dueIn(t); got != "0 2" {
+	if got := r.open(t) + " " + r.due(t, 120); got != "0 120" {
 		t.Errorf("looks under way, and due: %s", got)
 	}
 }
@@ -174,7 +176,7 @@ func TestKindsThatARunnerDoesNotTakeAreNotLookedAt(t *testing.T) {
 	r := newRig(t)
 	r.Exec(t, `update runners set policy = '{"components": ["kubernetes_manifest"]}'`)
 	r.reconcile(t)
-	if got := r.open(t) + " " + r.dueIn(t); got != "0 2" {
+	if got := r.open(t) + " " + r.due(t, 120); got != "0 120" {
 		t.Errorf("looks under way, and due: %s", got)
 	}
 	r.Exec(t, `update runners set policy = '{"components": ["helm_chart"]}'`)

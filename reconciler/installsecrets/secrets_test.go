@@ -37,6 +37,7 @@ type rig struct {
 	install string
 	secrets *installsecrets.Secrets
 	jobs    *jobs.Service
+	began   string // when the last call began, by the database's clock
 }
 
 func newRig(t *testing.T, names ...string) *rig {
@@ -56,6 +57,7 @@ func (r *rig) declare(names ...string) {
 
 func (r *rig) reconcile(t *testing.T) {
 	t.Helper()
+	r.began = r.Clock(t)
 	if err := r.secrets.Reconcile(t.Context(), r.Org.ID, r.install); err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +75,7 @@ func (r *rig) end(t *testing.T, result api.JobResult) {
 	if _, err := r.jobs.Accept(t.Context(), r.runner.Caller, ref); err != nil {
 		t.Fatal(err)
 	}
+	r.began = r.Clock(t)
 	if err := r.jobs.Result(t.Context(), r.runner.Caller, ref, result); err != nil {
 		t.Fatal(err)
 	}
@@ -89,11 +92,9 @@ func (r *rig) stored(t *testing.T) string {
 		'; ' order by s ->> 'name'), '') from install_secrets, jsonb_array_elements(secrets) s`)
 }
 
-// due returns in how many seconds the next check is due; "never" if none is.
-func (r *rig) due(t *testing.T) string {
-	return r.Text(t,
-		"select coalesce((select round(extract(epoch from at - now()) / 10) * 10 || '' from due where kind = "+
-			"'secrets' and id = $1), 'never')", r.install)
+// due returns how many seconds after the last call the next check is due, "never" if none is.
+func (r *rig) due(t *testing.T, want float64) string {
+	return r.DueAfter(t, r.began, "secrets", r.install, want, 5)
 }
 
 // rollouts returns how often the install was asked to be reconciled since the last call.
@@ -111,7 +112,7 @@ func present(name, version string) api.SecretStatus {
 func TestRoleOfCopies(t *testing.T) {
 	r := newRig(t, "-", "db")
 	r.reconcile(t)
-	if got := r.Text(t, "select count(*)::text from jobs where kind = 'secrets'") + "|" + r.due(t); got != "0|30" {
+	if got := r.Text(t, "select count(*)::text from jobs where kind = 'secrets'") + "|" + r.due(t, 30); got != "0|30" {
 		t.Errorf("while the role is off: %s", got)
 	}
 	r.declare("db")
@@ -132,12 +133,12 @@ func TestReports(t *testing.T) {
 	}
 	missing := api.SecretStatus{Name: "db", State: api.SecretStatusStateMissing, Problem: "it does not exist"}
 	r.end(t, reported(missing))
-	if got := r.stored(t) + "|" + r.due(t) + "|" + r.rollouts(t); got != "db missing it does not exist|20|1" {
+	if got := r.stored(t) + "|" + r.due(t, 20) + "|" + r.rollouts(t); got != "db missing it does not exist|20|1" {
 		t.Errorf("after a missing secret: %s", got)
 	}
 	r.reconcile(t)
 	r.end(t, reported(present("db", "v1")))
-	if got := r.stored(t) + "|" + r.due(t) + "|" + r.rollouts(t); got != "db present v1|300|1" {
+	if got := r.stored(t) + "|" + r.due(t, 300) + "|" + r.rollouts(t); got != "db present v1|300|1" {
 		t.Errorf("after it was set: %s", got)
 	}
 	r.reconcile(t)
@@ -152,7 +153,7 @@ func TestReports(t *testing.T) {
 	}
 	r.declare()
 	r.reconcile(t)
-	if got := r.stored(t) + "|" + r.due(t); got != "|never" {
+	if got := r.stored(t) + "|" + r.due(t, 0); got != "|never" {
 		t.Errorf("after the app declares none: %s", got)
 	}
 }
@@ -178,7 +179,7 @@ func TestRunnersThatTakeNone(t *testing.T) {
 		"update runners set policy = '{}', last_seen = now() - interval '1 hour'"} {
 		r.Exec(t, change)
 		r.reconcile(t)
-		if got := r.Text(t, "select count(*)::text from jobs") + " " + r.due(t); got != "0 30" {
+		if got := r.Text(t, "select count(*)::text from jobs") + " " + r.due(t, 30); got != "0 30" {
 			t.Errorf("%s: %s", change, got)
 		}
 	}

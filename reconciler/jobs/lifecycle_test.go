@@ -343,6 +343,7 @@ func TestAnOfferNobodyAcceptsIsOfferedAgain(t *testing.T) {
 	runner := w.Runner(t, runners.KindInstall)
 	w.Job(t, runner, "apply", "")
 	first := w.Offer(t, runner)
+	w.Exec(t, "update attempts set lease_until = lease_until + interval '1 hour'")
 	must(t, w.Jobs.Expire(t.Context(), w.Org.ID, jobstest.Due(first)))
 	wantStatus(t, w, first, "offered", "offered") // its time has not run out
 	w.RunOut(t, w.Org.ID, first)
@@ -597,6 +598,7 @@ func TestHeartbeatsExtendLeases(t *testing.T) {
 	if left := w.Text(t, "select count(*)::text from attempts where lease_until > now()"); left != "0" {
 		t.Fatal("another runner's heartbeat extended the lease")
 	}
+	began := w.Clock(t)
 	answer, err = w.Jobs.Heartbeat(t.Context(), runner.Caller, api.Heartbeat{
 		Version: "0.2.0", Attempts: []api.AttemptRef{ref, ref},
 	})
@@ -604,13 +606,13 @@ func TestHeartbeatsExtendLeases(t *testing.T) {
 	if answer.LeaseSeconds != int(timing.Lease.Seconds()) {
 		t.Errorf("a lease of %d seconds", answer.LeaseSeconds)
 	}
-	if got := w.Text(t, "select (lease_until > now() + interval '30 seconds' and (select bool_and(at > now()) from "+
-		"due))::text from attempts"); got != "true" {
+	if got := w.Text(t, "select (lease_until >= $1::timestamptz + interval '30 seconds' and "+
+		"(select bool_and(at > $1::timestamptz) from due))::text from attempts", began); got != "true" {
 		t.Error("the lease was not extended")
 	}
 	if got := w.Text(
 		t,
-		"select version || (last_seen > now() - interval '1 minute')::text from runners where id = $1", runner.Runner,
+		"select version || (last_seen >= $2::timestamptz)::text from runners where id = $1", runner.Runner, began,
 	); got != "0.2.0true" {
 		t.Errorf("of the runner is known: %s", got)
 	}

@@ -112,7 +112,7 @@ func TestABeatIsWrittenDown(t *testing.T) {
 	w := jobstest.New(t)
 	online := func(r jobstest.Runner) string {
 		return w.Text(t,
-			"select (last_seen > now() - interval '1 minute' is true)::text from runners where id = $1", r.Runner)
+			"select (last_seen is not null)::text from runners where id = $1", r.Runner)
 	}
 	there, gone := w.Runner(t, runners.KindInstall), w.Runner(t, runners.KindInstall)
 	replace(t, w, gone, false)

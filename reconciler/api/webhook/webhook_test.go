@@ -291,9 +291,7 @@ func TestPollingFollowsDeliveries(t *testing.T) {
 	}
 	next := func(what string, want time.Duration) {
 		t.Helper()
-		if got := b.UntilDue(); got < want*8/10 || got > want*12/10 {
-			t.Errorf("%s: the next poll is in %s, want about %s", what, got, want)
-		}
+		b.CheckPause(what, want*8/10, want*12/10)
 	}
 	b.MustPoll()
 	next("without deliveries", time.Minute)

@@ -105,6 +105,24 @@ func (w *World) Text(t testing.TB, sql string, args ...any) string {
 	return text
 }
 
+// Clock returns the time by the database's clock.
+func (w *World) Clock(t testing.TB) string {
+	t.Helper()
+	return w.Text(t, "select clock_timestamp()::text")
+}
+
+// DueAfter returns how many seconds after a call an item is due, or "never". The call has ended, and it started no
+// earlier than began, a time of Clock. The wanted number is returned if it is right, give or take the slack, for any
+// time from then to now, so that the time that the test takes does not count.
+func (w *World) DueAfter(t testing.TB, began, kind, id string, want, slack float64) string {
+	t.Helper()
+	return w.Text(t, `select coalesce((select case
+		when $4::float8 between extract(epoch from at - clock_timestamp()) - $5::float8
+			and extract(epoch from at - $1::timestamptz) + $5::float8 then $4::float8::text
+		else extract(epoch from at - clock_timestamp())::text end
+		from due where kind = $2 and id = $3), 'never')`, began, kind, id, want, slack)
+}
+
 // In runs one transaction of the world's org.
 func (w *World) In(t testing.TB, work func(context.Context, *store.Tx) error) {
 	t.Helper()

@@ -30,7 +30,8 @@ type Fixture struct {
 	// Watch is the id of the watch that Connect created last.
 	Watch string
 
-	dsn string
+	dsn    string
+	polled time.Time // when the last Poll began, by the database's clock
 }
 
 // New returns a control plane with an observer of its own mirrors and an empty org.
@@ -87,6 +88,9 @@ func (f *Fixture) InTx(work func(context.Context, *store.Tx) error) {
 // Poll polls, and returns the watch and its revision (nil if there is none).
 func (f *Fixture) Poll() (store.Watch, *store.Revision) {
 	f.T.Helper()
+	f.SQL(func(c *pgx.Conn) error {
+		return c.QueryRow(f.T.Context(), "select clock_timestamp()").Scan(&f.polled)
+	})
 	if err := f.Observer.Poll(f.T.Context(), f.Org, f.Watch); err != nil {
 		f.T.Fatal(err)
 	}
@@ -138,6 +142,19 @@ func (f *Fixture) UntilDue() time.Duration {
 			f.Watch).Scan(&seconds)
 	})
 	return time.Duration(seconds * float64(time.Second))
+}
+
+// CheckPause fails the test unless the last Poll made the next poll due after a time from least to most. The time that
+// has passed since the start of Poll does not count.
+func (f *Fixture) CheckPause(what string, least, most time.Duration) {
+	f.T.Helper()
+	var at, now time.Time
+	f.SQL(func(c *pgx.Conn) error {
+		return c.QueryRow(f.T.Context(), "select at, clock_timestamp() from due where id = $1", f.Watch).Scan(&at, &now)
+	})
+	if longest, shortest := at.Sub(f.polled), at.Sub(now); longest < least || shortest > most {
+		f.T.Fatalf("%s: the next poll is %s to %s after the last one, want %s to %s", what, shortest, longest, least, most)
+	}
 }
 
 // Elapse moves the last poll and the last delivery back, as if that much time had passed.
