@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/cmdenv"
@@ -98,36 +99,38 @@ func TestNames(t *testing.T) {
 // TestPolls checks that a branch is printed with its last delivery, last poll and next
 // poll, and the reason for an unusual interval.
 func TestPolls(t *testing.T) {
-	now := time.Now()
-	delivered := &api.RepoDelivery{At: now.Add(-3 * time.Minute), Forge: "github", ID: "72d3162e"}
-	for want, r := range map[string]api.Repo{
-		"  last delivery  3m0s ago, github 72d3162e\n  last poll      2m0s ago\n" +
-			"  next poll      in 13m0s (reduced: webhook hok_1 announces pushes)\n": {
-			LastDelivery: delivered,
-			Webhook:      "hok_1",
-			CheckedAt:    now.Add(-2 * time.Minute),
-			PolledAt:     now.Add(-2 * time.Minute),
-			NextPollAt:   now.Add(13 * time.Minute),
-		},
-		"  last delivery  3m0s ago, github 72d3162e\n  last poll      2m0s ago\n" +
-			"  next poll      now\n": {
-			LastDelivery: delivered,
-			CheckedAt:    now.Add(-2 * time.Minute),
-			PolledAt:     now.Add(-2 * time.Minute),
-			NextPollAt:   now.Add(-time.Second),
-		},
-		"  last poll      2m0s ago, last read: 1h0m0s ago\n" +
-			"  next poll      in 10m0s (backing off: it cannot be read)\n  problem        gone\n": {
-			Webhook:    "hok_1",
-			Problem:    "gone",
-			CheckedAt:  now.Add(-time.Hour),
-			PolledAt:   now.Add(-2 * time.Minute),
-			NextPollAt: now.Add(10 * time.Minute),
-		},
-	} {
-		var out strings.Builder
-		if err := show(&out, r); err != nil || !strings.Contains(out.String(), want) {
-			t.Errorf("%v, printed\n%s\nwant\n%s", err, out.String(), want)
+	synctest.Test(t, func(t *testing.T) { // no time passes between now and the output
+		now := time.Now()
+		delivered := &api.RepoDelivery{At: now.Add(-3 * time.Minute), Forge: "github", ID: "72d3162e"}
+		for want, r := range map[string]api.Repo{
+			"  last delivery  3m0s ago, github 72d3162e\n  last poll      2m0s ago\n" +
+				"  next poll      in 13m0s (reduced: webhook hok_1 announces pushes)\n": {
+				LastDelivery: delivered,
+				Webhook:      "hok_1",
+				CheckedAt:    now.Add(-2 * time.Minute),
+				PolledAt:     now.Add(-2 * time.Minute),
+				NextPollAt:   now.Add(13 * time.Minute),
+			},
+			"  last delivery  3m0s ago, github 72d3162e\n  last poll      2m0s ago\n" +
+				"  next poll      now\n": {
+				LastDelivery: delivered,
+				CheckedAt:    now.Add(-2 * time.Minute),
+				PolledAt:     now.Add(-2 * time.Minute),
+				NextPollAt:   now.Add(-time.Second),
+			},
+			"  last poll      2m0s ago, last read: 1h0m0s ago\n" +
+				"  next poll      in 10m0s (backing off: it cannot be read)\n  problem        gone\n": {
+				Webhook:    "hok_1",
+				Problem:    "gone",
+				CheckedAt:  now.Add(-time.Hour),
+				PolledAt:   now.Add(-2 * time.Minute),
+				NextPollAt: now.Add(10 * time.Minute),
+			},
+		} {
+			var out strings.Builder
+			if err := show(&out, r); err != nil || !strings.Contains(out.String(), want) {
+				t.Errorf("%v, printed\n%s\nwant\n%s", err, out.String(), want)
+			}
 		}
-	}
+	})
 }
