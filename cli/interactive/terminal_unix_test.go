@@ -85,8 +85,7 @@ func TestOnATerminal(t *testing.T) {
 	s, _ := sit(t, newPlane(t), "yes", "")
 	s.Sees("needs you")
 	s.Sees("deploy web on acme")
-	s.Keys("R")
-	s.Sees("nuon review")
+	s.Presses("R", "nuon review")
 	s.Sees("web on hello/acme")
 	s.Keys(":inst")
 	s.Sees(": inst")
@@ -94,8 +93,7 @@ func TestOnATerminal(t *testing.T) {
 	s.Sees("› installs")
 	s.Keys("\x1b")
 	s.Sees("needs you")
-	s.Keys("R")
-	s.Sees("web on hello/acme")
+	s.Presses("R", "web on hello/acme")
 	s.Keys("\x1b")
 	s.Sees("needs you")
 	s.Keys(":workflow wfl_1\r")
@@ -136,8 +134,7 @@ func TestTheTerminalIsRestored(t *testing.T) {
 			s.Keys("\x03")
 		}, 130},
 		"ctrl-c in a review": {func(s *screentest.Seat, _ *exec.Cmd) {
-			s.Keys("R")
-			s.Sees("nuon review")
+			s.Presses("R", "nuon review")
 			s.Keys("\x03")
 		}, 130},
 		"quit in the palette": {func(s *screentest.Seat, _ *exec.Cmd) { s.Keys(":quit\r") }, 0},

@@ -134,8 +134,10 @@ func TestALateAnswer(t *testing.T) {
 	s.Sees("> not today")
 	s.Keys(screentest.LightBackground)
 	s.Told(onLight)
-	s.Keys("\r")
-	s.Sees("Rejected by vera: not today")
+	s.Submits("\r", "Reason (shown to everyone", "Rejected by vera: not today", func() {
+		s.answer("r", "Reason (shown to everyone")
+		s.Keys("not today")
+	})
 	s.Keys("q")
 	s.Leaves(exitcode.Done)
 	if d := cmp.Diff([]string{"apr_1 reject true not today"}, p.answered()); d != "" {
@@ -161,15 +163,11 @@ func TestOnATerminal(t *testing.T) {
 	s.Sees("too small")
 	s.Size(80, 24)
 	s.Sees(`"10.42.0.10" → "10.42.0.20"`)
-	s.answer("a", "Type web to approve")
-	s.Keys("web\r")
-	s.Sees("Approved by vera")
+	s.Answers("a", "Type web to approve", "web\r", "Approved by vera")
 	s.Keys("\r")
 	s.Sees("metrics on hello/globex ──")
 	s.Sees("change 1 of 40")
-	s.answer("r", "Reason (shown to everyone")
-	s.Keys("not today\r")
-	s.Sees("Rejected by vera: not today")
+	s.Answers("r", "Reason (shown to everyone", "not today\r", "Rejected by vera: not today")
 	s.Keys("w")
 	s.Sees("└─ build 2 of web (succeeded)")
 	s.Keys("q")
@@ -201,17 +199,12 @@ func TestAGroupOnATerminal(t *testing.T) {
 	s.Sees("▾ hello metrics · 4 installs")
 	s.Keys("m")
 	s.Sees("▸ hello metrics · 4 installs")
-	<-time.After(justNow) //walltime: the plan has to be on the screen for longer than this
-	s.Keys("a")
-	s.Sees("Type 4 to approve")
-	s.Keys("4\r")
+	s.Answers("a", "Type 4 to approve", "4\r",
+		"These plans are no longer waiting (3 approved, 1 rejected, 1 withdrawn).") // after the next poll
 	s.Told("approved: metrics on 3 of 4; not initech: this plan of metrics is no")
-	s.Sees("These plans are no longer waiting (3 approved, 1 rejected, 1 withdrawn).") // after the next poll
 	s.Keys("J")
 	s.Sees("deploy metrics on hello/wayne")
-	s.answer("r", "Reason (shown to everyone")
-	s.Keys("not like the others\r")
-	s.Sees("Rejected by vera: not like the others")
+	s.Answers("r", "Reason (shown to everyone", "not like the others\r", "Rejected by vera: not like the others")
 	s.Keys("q")
 	s.Leaves(exitcode.Done)
 	want := []string{"apr_1 approve true ", "apr_3 approve true ", "apr_5 approve true ",
@@ -223,12 +216,11 @@ func TestAGroupOnATerminal(t *testing.T) {
 	}
 }
 
-// answer presses a key for a visible plan and waits for its effect. It first waits out justNow.
+// answer presses a key for a visible plan and waits for its effect. It first waits out justNow, which saves a refusal.
 func (s *seat) answer(key, want string) {
 	s.t.Helper()
-	<-time.After(justNow) //walltime: the plan has to be on the screen for longer than this
-	s.Keys(key)
-	s.Sees(want)
+	<-time.After(justNow) //walltime: a pause; if the plan is not long enough on the screen, Presses tries again
+	s.Presses(key, want)
 }
 
 // TestUnderYourEyes covers a plan that becomes stale, one that somebody else

@@ -152,13 +152,42 @@ func (s *Seat) Presses(keys, want string) {
 		if strings.Contains(seen, want) {
 			return true
 		}
-		refused := slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(seen, r) })
-		if refused && time.Since(last) > refusedFor {
+		if refused(seen) && time.Since(last) > refusedFor {
 			s.Keys(keys)
 			last = time.Now()
 		}
 		return false
 	}, fmt.Sprintf("no %q after %q", want, keys))
+}
+
+// refused reports whether a screen shows that it refused keys.
+func refused(seen string) bool {
+	return slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(seen, r) })
+}
+
+// Answers presses the key that opens a question, types the answer, and waits until a text is on the screen. If the
+// screen refuses the answer, which closes the question, it starts over.
+func (s *Seat) Answers(key, question, answer, want string) {
+	s.t.Helper()
+	s.Presses(key, question)
+	s.Submits(answer, question, want, func() { s.Presses(key, question) })
+}
+
+// Submits is the last part of Answers, for an open question: reopen opens it again.
+func (s *Seat) Submits(answer, question, want string, reopen func()) {
+	s.t.Helper()
+	for done := false; !done; {
+		s.Keys(answer)
+		typed := time.Now()
+		s.Wait(func() bool {
+			seen := s.Seen()
+			done = strings.Contains(seen, want)
+			return done || refused(seen) && !strings.Contains(seen, question) && time.Since(typed) > refusedFor
+		}, fmt.Sprintf("no %q after %q", want, answer))
+		if !done {
+			reopen()
+		}
+	}
 }
 
 // Seen returns the text on the screen.
