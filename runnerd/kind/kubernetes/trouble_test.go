@@ -190,10 +190,11 @@ func TestNotReady(t *testing.T) {
 	var result api.JobResult
 	var err error
 	whole := r.seconds
-	// A busy cluster may not get that far within the job's time.
+	// A busy cluster may not get that far within the job's time. The image of each try is different, so that its plan is
+	// not empty if the one before got to apply everything.
 	for seconds := 30; seconds <= whole; seconds *= 2 {
 		r.seconds = whole
-		p, planErr := r.plan(strings.Replace(web, "shop/web:1", "shop/crash:1", 1))
+		p, planErr := r.plan(strings.Replace(web, "shop/web:1", fmt.Sprintf("shop/crash:%d", seconds), 1))
 		if planErr != nil {
 			t.Fatal(planErr)
 		}
