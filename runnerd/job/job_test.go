@@ -25,6 +25,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/apiclient/contacttest"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
@@ -192,8 +193,9 @@ func remoteOf(t *testing.T, handle http.HandlerFunc) (*AttemptClient, spool.Atte
 	server := httptest.NewServer(contacttest.Unpacked(handle))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
-	remote, err := NewAttemptClient(server.URL+"/runner/v1/jobs/a/attempts/1", seal.NewSecret([]byte("t")), dir,
-		timing.From(20*time.Millisecond))
+	at := timing.From(20 * time.Millisecond)
+	at.CallTimeout, at.TransferTimeout, at.UnlockTimeout = testtime.Limit, testtime.Limit, testtime.Limit
+	remote, err := NewAttemptClient(server.URL+"/runner/v1/jobs/a/attempts/1", seal.NewSecret([]byte("t")), dir, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,6 +277,7 @@ func TestLockedError(t *testing.T) {
 // requested and the job is not delayed.
 func TestUnlockWithoutContact(t *testing.T) {
 	remote, attempt := remoteOf(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	remote.timing.UnlockTimeout = 200 * time.Millisecond
 	if err := remote.SpoolState(api.State{Serial: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -314,6 +317,7 @@ func TestDeliverState(t *testing.T) {
 		t.Errorf("came: %v", serials)
 	}
 	away, _ := remoteOf(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	away.timing.UnlockTimeout = 200 * time.Millisecond
 	if err := away.DeliverState(t.Context(), api.State{Serial: 3}); err == nil {
 		t.Error("a state that did not arrive is said to have")
 	}

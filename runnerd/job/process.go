@@ -206,7 +206,7 @@ func openLog(attempt spool.Attempt, secrets *redact.Set, at timing.Timing) (*Log
 		os.Stdout, os.Stderr = stdout, stderr
 		_ = write.Close()
 		// A process that the job left behind may hold the pipe open forever.
-		_ = read.SetReadDeadline(time.Now().Add(at.BatchInterval))
+		_ = read.SetReadDeadline(time.Now().Add(at.KillWait))
 		<-drained
 		_ = read.Close()
 		log.Close()
