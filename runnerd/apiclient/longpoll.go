@@ -22,6 +22,8 @@ type LongPoll struct {
 	// OnRead, if set, is called for each part of a successful response that is read,
 	// by the reading goroutine.
 	OnRead func()
+	// Transport makes the calls. The zero value is that of all other clients.
+	Transport http.RoundTripper
 }
 
 // ErrSilent is the error of a held call without a byte for too long.
@@ -32,7 +34,10 @@ func NewLongPollClient(base string, token func() seal.Secret, held LongPoll) (*a
 	if held.OnRead == nil {
 		held.OnRead = func() {}
 	}
-	return newClient(base, token, held.Limit, longPollTransport{transport(), held})
+	if held.Transport == nil {
+		held.Transport = transport()
+	}
+	return newClient(base, token, held.Limit, longPollTransport{held.Transport, held})
 }
 
 // longPollTransport cancels calls that are silent.

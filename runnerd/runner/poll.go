@@ -28,10 +28,15 @@ type leasePoller struct {
 
 func newLeasePoller(o Options, key func() seal.Secret, line *apiclient.ConnectionLog) (p *leasePoller, err error) {
 	p = &leasePoller{timing: o.Timing, line: line}
-	p.client, err = apiclient.NewLongPollClient(o.URL, key, apiclient.LongPoll{
-		Silence: o.Timing.LongPollSilence, Limit: o.Timing.LongPoll + o.Timing.LongPollSilence, OnRead: p.onRead,
-	})
+	p.client, err = apiclient.NewLongPollClient(o.URL, key, p.longPoll())
 	return p, err
+}
+
+// longPoll returns how long a poll lasts at most, and what hears of its bytes.
+func (p *leasePoller) longPoll() apiclient.LongPoll {
+	return apiclient.LongPoll{
+		Silence: p.timing.LongPollSilence, Limit: p.timing.LongPoll + p.timing.LongPollSilence, OnRead: p.onRead,
+	}
 }
 
 // lease makes one poll. Without capacity for a job the server responds immediately.

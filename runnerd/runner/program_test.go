@@ -171,6 +171,7 @@ func testTiming() timing.Timing {
 	}
 	at.CallTimeout, at.TransferTimeout = 5*time.Second, product.TransferTimeout // a call without a response is retried
 	at.UnlockTimeout, at.JobGrace, at.KillWait = product.UnlockTimeout, product.JobGrace, product.KillWait
+	at.PodStart, at.JobLimit = product.PodStart, product.JobLimit
 	return at
 }
 

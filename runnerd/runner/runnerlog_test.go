@@ -24,6 +24,7 @@ func TestTheRunnersOwnLog(t *testing.T) {
 		return work(t, s, dir, func(o *runner.Options) {
 			o.PassEnv = append(o.PassEnv, "VENDOR_API", "NOT_SET")
 			o.Policy = rules
+			o.Timing.LongPollSilence = testtime.Limit // only the outage may end the contact
 		})
 	}
 	w := begin()
