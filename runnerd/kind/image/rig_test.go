@@ -21,6 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/registrylogin"
 	"github.com/nuon-toolkit/nuon/pkg/testbuffer"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -118,12 +119,14 @@ func (r *rig) host() string { return strings.TrimPrefix(r.source.URL, "https://"
 // env returns the Env of a build with the tag, or the policy if it has a space.
 func (r *rig) env(tag string) *job.Env {
 	secrets := &redact.Set{}
+	at := timing.From(5 * time.Millisecond)
+	at.LongPollSilence = testtime.Limit // a busy machine may stall, too
 	return &job.Env{
 		Spec: api.JobSpec{Kind: api.JobSpecKindBuild, Org: "org_1", Build: api.BuildSpec{
 			Component: "api", ComponentKind: "container_image", Repository: vendorName,
 			Image: api.ImageSource{Repository: r.host() + "/" + sourceName, Tag: tag},
 		}},
-		Root: r.root, Log: job.NewLog(&r.log, secrets), Redact: secrets, Timing: timing.From(5 * time.Millisecond),
+		Root: r.root, Log: job.NewLog(&r.log, secrets), Redact: secrets, Timing: at,
 		Vendor: &job.Registry{
 			Reference: artifact.Reference{Host: strings.TrimPrefix(r.vendor.URL, "http://"), PlainHTTP: true},
 		},
