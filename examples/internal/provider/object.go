@@ -38,6 +38,7 @@ type traits struct {
 	name, value string
 	deaf        bool
 	slow        map[string]time.Duration
+	held        map[string]bool // the steps that take until they are interrupted
 	fail, crash map[string]int64
 	drifts      time.Duration // negative for never
 }
@@ -60,7 +61,7 @@ func (o *object) Schema(_ context.Context, _ resource.SchemaRequest, response *r
 			"deaf": schema.BoolAttribute{Optional: true,
 				Description: "Ignore interrupts: a step that has begun is done to its end."},
 			"slow": schema.MapAttribute{Optional: true, ElementType: types.StringType,
-				Description: "How long each step takes, by step, such as 30s."},
+				Description: "How long each step takes, by step, such as 30s, or interrupt: until it is interrupted."},
 			"fail": schema.MapAttribute{Optional: true, ElementType: types.Int64Type,
 				Description: "How often each step fails before it works, by step; -1 for always."},
 			"crash": schema.MapAttribute{Optional: true, ElementType: types.Int64Type,
@@ -98,13 +99,17 @@ func (o *object) ValidateConfig(ctx context.Context, request resource.ValidateCo
 func read(given model, found *diag.Diagnostics) traits {
 	made := traits{
 		name: given.Name.ValueString(), value: given.Value.ValueString(), deaf: given.Deaf.ValueBool(),
-		slow: map[string]time.Duration{}, fail: map[string]int64{}, crash: map[string]int64{}, drifts: -1,
+		slow: map[string]time.Duration{}, held: map[string]bool{}, drifts: -1,
+		fail: map[string]int64{}, crash: map[string]int64{},
 	}
 	if !plainName.MatchString(made.name) {
 		found.AddAttributeError(path.Root("name"), "Not a name",
 			fmt.Sprintf("%q cannot name a file: use letters, digits, - and _.", made.name))
 	}
 	for step, text := range given.Slow {
+		if made.held[step] = text.ValueString() == untilInterrupt; made.held[step] {
+			continue
+		}
 		made.slow[step] = duration(text.ValueString(), path.Root("slow").AtMapKey(step), found)
 	}
 	for step, count := range given.Fail {

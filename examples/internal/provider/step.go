@@ -19,6 +19,9 @@ const (
 
 var steps = []string{stepPlan, stepRead, stepCreate, stepUpdate, stepDelete}
 
+// untilInterrupt is the duration of a step that takes until it is interrupted.
+const untilInterrupt = "interrupt"
+
 // crashed is the exit code of a provider that crashes.
 const crashed = 3
 
@@ -67,9 +70,18 @@ func (s *service) take(ctx context.Context, step string, on traits, middle, end 
 	return nil
 }
 
-// wait waits from tenth first to tenth last of the step's duration, and notes each tenth.
+// wait waits from tenth first to tenth last of the step's duration, and notes each tenth. The interrupt that some
+// steps wait for is in the first half.
 func (s *service) wait(ctx context.Context, step string, on traits, first, last int) error {
 	tenth := on.slow[step] / 10
+	if on.held[step] && first == 0 {
+		s.note(step, on.name, "waits for an interrupt")
+		<-ctx.Done()
+		if !on.deaf {
+			s.note(step, on.name, "is interrupted")
+			return errInterrupted
+		}
+	}
 	if on.deaf {
 		ctx = context.WithoutCancel(ctx)
 	}

@@ -201,7 +201,7 @@ func TestCancelInTrouble(t *testing.T) {
 			journal: "create second is interrupted", state: "first", left: "create second, create third",
 		},
 		"is deaf and ends in time": {
-			second: `slow = { create = "2s" }; deaf = true`, grace: testtime.Limit,
+			second: `slow = { create = "interrupt" }; deaf = true`, grace: testtime.Limit,
 			journal: "create second ends", state: "first second", left: "update second, create third",
 		},
 		"is deaf and does not end": {
@@ -210,11 +210,11 @@ func TestCancelInTrouble(t *testing.T) {
 			journal: "create second begins", state: "first", left: "create second, create third",
 		},
 		"fails after the interrupt": {
-			second: `slow = { create = "2s" }; deaf = true; fail = { create = 1 }`, grace: testtime.Limit,
+			second: `slow = { create = "interrupt" }; deaf = true; fail = { create = 1 }`, grace: testtime.Limit,
 			journal: "create second fails", state: "first", left: "create second, create third",
 		},
 		"crashes after the interrupt": {
-			second: `slow = { create = "4s" }; deaf = true; crash = { create = 1 }`, grace: testtime.Limit,
+			second: `slow = { create = "interrupt" }; deaf = true; crash = { create = 1 }`, grace: testtime.Limit,
 			journal: "create second crashes", state: "first", left: "create second, create third",
 		},
 	} {
@@ -350,9 +350,9 @@ func TestTerraformIsKilled(t *testing.T) {
 func TestJobProcessIsKilled(t *testing.T) {
 	providertest.Use(t)
 	for name, test := range map[string]struct{ second, journal, state, left string }{
-		"heeds the interrupt": {`slow = { create = "20s" }`, "create second is interrupted", "first",
+		"heeds the interrupt": {`slow = { create = "interrupt" }`, "create second is interrupted", "first",
 			"create second, create third"},
-		"is deaf": {`slow = { create = "3s" }; deaf = true`, "create second ends", "first second",
+		"is deaf": {`slow = { create = "interrupt" }; deaf = true`, "create second ends", "first second",
 			"update second, create third"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -362,7 +362,7 @@ func TestJobProcessIsKilled(t *testing.T) {
 			env := r.env(api.JobSpecKindApply)
 			env.Spec.Apply = applySpec(r.spec, r.mustPlan(r.spec, false), false)
 			process := r.process(env, key)
-			r.when("create second is at 10 %", func() { _ = process.Process.Kill() })
+			r.when("create second waits for an interrupt", func() { _ = process.Process.Kill() })
 			if err := process.Wait(); err == nil {
 				t.Fatal("the job process was not killed")
 			}
@@ -404,12 +404,12 @@ func TestJobProcessIsKilled(t *testing.T) {
 // apply: Terraform is
 // interrupted and hands over its state before the job ends.
 func TestStandInIsKilled(t *testing.T) {
-	r := newTrouble(t, `slow = { create = "20s" }`)
+	r := newTrouble(t, `slow = { create = "interrupt" }`)
 	key := keyFile(t, r.rig)
 	env := r.env(api.JobSpecKindApply)
 	env.Spec.Apply = applySpec(r.spec, r.mustPlan(r.spec, false), false)
 	process := r.process(env, key)
-	r.when("create second is at 10 %", func() {
+	r.when("create second waits for an interrupt", func() {
 		for _, stat := range r.running("exe") {
 			if err := syscall.Kill(stat.PID, syscall.SIGKILL); err != nil {
 				t.Error(err)
