@@ -21,6 +21,9 @@ import (
 // line itself or on the one above.
 const allowance = "//walltime:"
 
+// mustBeRecent matches a comparison in SQL that holds only for a while.
+var mustBeRecent = regexp.MustCompile(`>=? *(?:now|clock_timestamp)\(\) *[-+] *interval '\d+ (?:second|minute)s?'`)
+
 // TestNoTestBoundsWallTime holds that a busy machine cannot turn a test red. A test bounds wall time when it
 // compares a measured time with anything, gives a context a deadline, or sets a timer; pkg/testtime has what
 // it needs instead, and a clock of the test's own (testing/synctest) may do all of it. What remains carries a
@@ -99,6 +102,50 @@ func TestStoriesWaitAsLongAsTests(t *testing.T) {
 	}
 }
 
+// rollout is the command of the module of examples/hello that stands for a rollout, and takesTime matches the input
+// that makes it take seconds.
+const rollout = "sleep ${var.settle_seconds}"
+
+var takesTime = regexp.MustCompile(`settle_seconds=[1-9]`)
+
+// TestRolloutsEndWhenTestsSay holds that no test hopes to do something within the seconds of a rollout: it replaces the
+// command by one that waits for a file. Only in a demo may it take seconds.
+func TestRolloutsEndWhenTestsSay(t *testing.T) {
+	hopes := func(text string) bool { return takesTime.MatchString(text) && !strings.Contains(text, rollout) }
+	if !hopes("nuon installs update acme --input settle_seconds=6\n") ||
+		hopes("[!demo] replace main.tf '"+rollout+"' 'until [ -e go ]'\nnuon installs update --input settle_seconds=6\n") ||
+		hopes("nuon installs update acme --input settle_seconds=0\n") {
+		t.Error("a test that hopes is not found, or another one is")
+	}
+	module, err := os.ReadFile("examples/hello/modules/web/main.tf")
+	if err != nil || !strings.Contains(string(module), rollout) {
+		t.Fatalf("the module does not contain %q: %v", rollout, err)
+	}
+	found := 0
+	for _, pattern := range []string{"examples/*/story*.txtar", "examples/internal/*/story*.txtar",
+		"examples/internal/*/*_test.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if takesTime.Match(text) {
+				found++
+			}
+			if hopes(string(text)) {
+				t.Errorf("%s sets settle_seconds: replace %q by a command that waits for a file", file, rollout)
+			}
+		}
+	}
+	if found < 2 {
+		t.Errorf("found %d tests that set settle_seconds", found)
+	}
+}
+
 // wallTimeBounds returns the places of a file that bound wall time, each with what to do about it.
 func wallTimeBounds(files *token.FileSet, file *ast.File) []string {
 	allowed := map[int]string{}
@@ -128,6 +175,11 @@ func wallTimeBounds(files *token.FileSet, file *ast.File) []string {
 		measured := measurements(function.Body)
 		ast.Inspect(function.Body, func(node ast.Node) bool {
 			switch node := node.(type) {
+			case *ast.BasicLit:
+				if node.Kind == token.STRING && mustBeRecent.MatchString(node.Value) {
+					report(node.Pos(), "compares a time with the database's clock",
+						"compare it with a clock_timestamp() from before the call")
+				}
 			case *ast.BinaryExpr:
 				compares := slices.Contains([]token.Token{token.LSS, token.GTR, token.LEQ, token.GEQ}, node.Op)
 				if compares && (measured.is(node.X) || measured.is(node.Y)) {
@@ -227,6 +279,11 @@ func TestWallTimeBoundsAreFound(t *testing.T) {
 		"if n > 3 { t.Fatal() }":                                                  0,
 		"synctest.Test(t, func(t *testing.T) { if time.Since(begun) > 3 { } })":   0,
 		"ctx := testtime.Context(t)":                                              0,
+		`w.exec("select lease_until > now() ` + `+ interval '30 seconds'")`:       1,
+		`w.exec("select at >= clock_timestamp() ` + `- interval '1 minute'")`:     1,
+		`w.exec("update runners set last_seen = now() - interval '1 minute'")`:    0,
+		`w.exec("select at < now() + interval '2 minutes'")`:                      0,
+		`w.exec("select at > now() + interval '23 hours'")`:                       0,
 	} {
 		files := token.NewFileSet()
 		file, err := parser.ParseFile(files, "a_test.go", "package a\nfunc TestA(t *testing.T) {\n"+body+"\n}",

@@ -23,6 +23,7 @@ type site struct {
 	ctx     context.Context
 	vendor  *fleet.Repository
 	backups string
+	gate    string // the file for which the applies of slow deploys wait
 }
 
 func start(t *testing.T) *site {
@@ -36,7 +37,8 @@ func start(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	// The test's own context ends before the programs are stopped.
-	s := &site{t: t, ctx: context.WithoutCancel(t.Context()), backups: filepath.Join(dir, "backups")}
+	s := &site{t: t, ctx: context.WithoutCancel(t.Context()), backups: filepath.Join(dir, "backups"),
+		gate: filepath.Join(dir, "go-on")}
 	s.Fleet, err = fleet.Start(s.ctx, fleet.Options{Bin: bin, Dir: dir, Replicas: 2, Installers: []string{"east"}})
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
@@ -51,6 +53,7 @@ func start(t *testing.T) *site {
 	s.must(err)
 	files := filepath.Join(dir, "packaged")
 	s.must(os.CopyFS(filepath.Join(files, "examples", "hello"), os.DirFS(filepath.Join("..", "..", "hello"))))
+	s.gateRollouts(filepath.Join(files, "examples", "hello", "modules", "web", "main.tf"))
 	s.vendor, err = s.NewRepository(s.ctx, "hello", os.DirFS(files))
 	s.must(err)
 	s.nuon("apps", "create", "hello", "--repo", s.vendor.URL, "--branch", "main", "--directory", "examples/hello")
@@ -63,6 +66,19 @@ func start(t *testing.T) *site {
 	s.settle("acme")
 	s.settle("globex")
 	return s
+}
+
+// gateRollouts makes a rollout that takes seconds wait for the gate instead, so that it runs until the test ends it.
+func (s *site) gateRollouts(module string) {
+	s.t.Helper()
+	const sleep, settle = "sleep ${var.settle_seconds}", "${var.settle_seconds}"
+	text, err := os.ReadFile(module)
+	s.must(err)
+	if !strings.Contains(string(text), sleep) {
+		s.t.Fatalf("%s does not contain %q", module, sleep)
+	}
+	wait := "[ " + settle + " = 0 ] || until [ -e '" + s.gate + "' ]; do sleep 0.1; done"
+	s.must(os.WriteFile(module, []byte(strings.Replace(string(text), sleep, wait, 1)), 0o600))
 }
 
 func (s *site) must(err error) {
@@ -107,10 +123,11 @@ func (s *site) settle(name string) {
 	})
 }
 
-// applyOf starts a slow deploy of an install, and returns once its apply is running.
+// applyOf starts a deploy of an install whose apply waits for the gate, and returns once the apply waits.
 func (s *site) applyOf(name, greeting string) {
 	s.t.Helper()
-	s.nuon("installs", "update", name, "--input", "settle_seconds=8", "--input", "greeting="+greeting)
+	s.must(os.RemoveAll(s.gate))
+	s.nuon("installs", "update", name, "--input", "settle_seconds=1", "--input", "greeting="+greeting)
 	s.until("the plan of web waits", func() (bool, error) {
 		id, err := s.Nuon(s.ctx, "review", name+"/web", "-o", "name")
 		if err != nil || len(id) == 0 {
@@ -119,10 +136,10 @@ func (s *site) applyOf(name, greeting string) {
 		_, err = s.Nuon(s.ctx, "approve", strings.TrimSpace(string(id)))
 		return err == nil, nil
 	})
-	s.until("terraform applies", func() (bool, error) {
+	s.until("the apply waits", func() (bool, error) {
 		using, err := fault.UsingDir(s.Installers["east"].Dir)
 		for _, p := range using {
-			if strings.Contains(p.CommandLine(), "sleep 8") {
+			if strings.Contains(p.CommandLine(), s.gate) {
 				return true, nil
 			}
 		}
@@ -194,9 +211,10 @@ func (s *site) states(name string) map[string]int64 {
 	return serials
 }
 
-// ended waits until all jobs at the customer have ended, without a control plane.
+// ended opens the gate, and waits until all jobs at the customer have ended, without a control plane.
 func (s *site) ended() {
 	s.t.Helper()
+	s.must(os.WriteFile(s.gate, nil, 0o600))
 	s.until("what runs at the customer has ended by itself", func() (bool, error) {
 		done, err := filepath.Glob(filepath.Join(s.Installers["east"].Dir, "spool", "*", "final.json"))
 		return len(done) > 0, err

@@ -105,7 +105,7 @@ resource "terraform_data" "talk" {
     command = <<-EOT
       for i in $(seq 1 %d); do echo "said-$i-end"; done
       waited=0
-      while [ ! -e '%s' ] && [ $waited -lt 1200 ]; do sleep 0.1; waited=$((waited + 1)); done
+      while [ ! -e '%s' ] && [ $waited -lt 4800 ]; do sleep 0.1; waited=$((waited + 1)); done
       for i in $(seq %d %d); do echo "said-$i-end"; done
     EOT
   }
