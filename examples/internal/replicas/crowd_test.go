@@ -3,8 +3,10 @@ package replicas
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -39,7 +41,9 @@ func newCrowd(t *testing.T, w *world) *crowd {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	c := &crowd{token: w.fleet.Token, ready: map[string]bool{}, counts: map[string]int{}, stop: stop,
-		client: http.Client{Timeout: testtime.Limit}}
+		// Each request has a separate connection. A server that stops closes idle ones, and a client on a busy machine
+		// may send on one just then.
+		client: http.Client{Timeout: testtime.Limit, Transport: &http.Transport{DisableKeepAlives: true}}}
 	for n := range w.fleet.Replicas {
 		c.replicas = append(c.replicas, w.fleet.Ready(n).ControlURL)
 	}
@@ -106,15 +110,33 @@ func (c *crowd) member(ctx context.Context, n int) {
 		if i%5 == 0 { // sometimes a request that changes something
 			method, path, body = http.MethodPost, "/v1/runners", fmt.Sprintf(`{"name":"extra-%d-%d","kind":"install"}`, n, i)
 		}
+		answer, err := c.send(ctx, method, path, body)
+		c.note(method+" "+path, answer, err)
+	}
+}
+
+// send sends a request to a ready replica. If it cannot connect, nothing was sent, and it takes the next one, as load
+// balancers do: on a busy machine the replica may have stopped since it was ready.
+func (c *crowd) send(ctx context.Context, method, path, body string) (*http.Response, error) {
+	for {
+		to := c.next()
 		// The end of the crowd is no failure of a replica: requests in flight complete.
-		request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), method, c.next()+path, strings.NewReader(body))
+		request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), method, to+path, strings.NewReader(body))
 		if err != nil {
 			panic(err) // it is well formed
 		}
 		request.Header.Set("Authorization", "Bearer "+c.token)
 		request.Header.Set("Content-Type", "application/json")
 		answer, err := c.client.Do(request)
-		c.note(method+" "+path, answer, err)
+		if unsent := (*net.OpError)(nil); !errors.As(err, &unsent) || unsent.Op != "dial" {
+			return answer, err
+		}
+		c.mu.Lock()
+		c.ready[to] = false
+		c.mu.Unlock()
+		if !sleep(ctx, 10*time.Millisecond) {
+			return nil, err
+		}
 	}
 }
 

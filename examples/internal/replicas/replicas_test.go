@@ -123,8 +123,9 @@ func nothingTwice(w *world) {
 			"having count(*) > 1) twice",
 		"jobs of one step or build": "select count(*) from (select from jobs group by owner_id having count(*) " +
 			"> 1) twice",
-		"attempts of one job": "select count(*) from (select from attempts group by job_id having count(*) " +
-			"> 1) twice",
+		// A runner on a busy machine may accept an offer too late; nothing runs of such an attempt.
+		"attempts of one job": "select count(*) from (select from attempts where status <> 'withdrawn' group by job_id " +
+			"having count(*) > 1) twice",
 		"states of one job": "select count(*) from (select from states group by job_id, serial having " +
 			"count(*) > 1) twice",
 		"jobs without an end":              "select count(*) from jobs where ended_at is null",
