@@ -73,9 +73,7 @@ func TestScreens(t *testing.T) {
 			s.Presses("\x1b", "change 1 of") // escape and a key right after it would be one key with alt
 			s.Keys(" ")                      // a selection of one
 			s.Sees("1 plan selected: +1; highest risk: ")
-			s.Presses("a", "Type 1 to approve")
-			s.Keys("1\r")
-			s.Sees("Approved by")
+			s.Answers("a", "Type 1 to approve", "1\r", "Approved by")
 			s.Presses("q", "fleet")
 			continue
 		}
@@ -144,9 +142,7 @@ func TestScreens(t *testing.T) {
 	s = screentest.Sit(t, c, false)
 	s.Sees("policy greeting denies: it says forbidden")
 	s.Presses("a", "a policy denies this plan")
-	s.Presses("r", "Reason")
-	s.Keys("say something else\r")
-	s.Sees("Rejected by")
+	s.Answers("r", "Reason", "say something else\r", "Rejected by")
 	s.Keys("q")
 	s.Leaves(exitcode.Done)
 }
