@@ -38,7 +38,7 @@ func (s *Server) GetLogs(ctx context.Context, r GetLogsRequestObject) (GetLogsRe
 		func(page func([]api.LogChunk) error) error { return s.services.Logs.Read(ctx, org, job.ID, page) },
 		func(ctx context.Context, w http.ResponseWriter) error {
 			return s.services.Logs.Stream(ctx, w, org, job.ID, r.Params.LastEventID)
-		})
+		}), nil
 }
 
 // GetRunnerLogs implements GET /v1/runners/{runner}/logs, at once or as a stream.
@@ -62,7 +62,7 @@ func (s *Server) GetRunnerLogs(ctx context.Context, r GetRunnerLogsRequestObject
 		},
 		func(ctx context.Context, w http.ResponseWriter) error {
 			return s.services.Logs.StreamRunnerLog(ctx, w, org, runner.ID, r.Params.LastEventID)
-		})
+		}), nil
 }
 
 // logReader passes a log to page, some chunks at a time, and at least once.
@@ -71,13 +71,13 @@ type logReader func(page func([]api.LogChunk) error) error
 // answerLog returns a log at once, or as a stream to a client that accepts one.
 func (s *Server) answerLog(
 	ctx context.Context, read logReader, follow func(context.Context, http.ResponseWriter) error,
-) (logAnswer, error) {
+) logAnswer {
 	if strings.Contains(acceptOf(ctx), "text/event-stream") {
 		return func(w http.ResponseWriter) error {
 			return s.stream(ctx, w, follow)
-		}, nil
+		}
 	}
-	return func(w http.ResponseWriter) error { return writeLog(w, read) }, nil
+	return func(w http.ResponseWriter) error { return writeLog(w, read) }
 }
 
 // writeLog writes a log as an api.LogChunkList, each page as it is read, so that no log is in memory as
