@@ -104,7 +104,11 @@ type pairer struct {
 // before has. It counts those that only the cluster has. Two objects of after in one slot are an error,
 // because one of them would not be shown.
 func (m *matcher) match(c *comparison) (jobs []job, onlyLive int, notes []string, err error) {
-	s := &pairer{matcher: m, plain: c.options.Plain, place: map[slot]int{}}
+	most := 0
+	if c.after != nil {
+		most = len(c.after.Objects)
+	}
+	s := &pairer{matcher: m, plain: c.options.Plain, jobs: make([]job, 0, most), place: make(map[slot]int, most)}
 	s.twins = m.twins(c.after, c.before)
 	var errs []error
 	err = s.add(c.after, func(j *job, o *manifest.Object) {
