@@ -230,13 +230,10 @@ func (s *pairer) countOthers(live *manifest.Set) int {
 	if live == nil {
 		return 0
 	}
-	known := make(map[manifest.ID]bool, len(s.place))
-	for at := range s.place {
-		known[at.key] = true
-	}
 	others := map[manifest.ID]bool{}
 	for _, o := range live.Objects {
-		if k := s.key(o.ID); !known[k] {
+		k := s.key(o.ID)
+		if _, known := s.place[slot{key: k}]; !known && !s.twins[k] { // twins may have slots as hooks only
 			others[k] = true
 		}
 	}

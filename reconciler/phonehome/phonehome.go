@@ -285,9 +285,7 @@ func checkRate(ctx context.Context, tx *store.Tx, row store.AddPhoneHomeParams) 
 	if recent.Reports < maxPerHour || row.Kind == deletion && recent.LastKind != deletion {
 		return nil
 	}
-	tooOften := *ErrTooOften
-	tooOften.RetryAfter = max(time.Second, recent.Oldest.Add(time.Hour).Sub(tx.Now()).Round(time.Second))
-	return &tooOften
+	return ErrTooOften.RetryIn(recent.Oldest.Add(time.Hour).Sub(tx.Now()))
 }
 
 // changeOf returns the change of outputs that a report makes.

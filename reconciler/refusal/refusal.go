@@ -69,6 +69,16 @@ func (e *Error) With(format string, args ...any) *Error {
 	return &detailed
 }
 
+// RetryIn returns the refusal with the time after which to repeat the request, in whole seconds and at least one.
+func (e *Error) RetryIn(wait time.Duration) *Error {
+	timed := *e
+	timed.RetryAfter = max(wait.Round(time.Second), time.Second)
+	if timed.base == nil {
+		timed.base = e
+	}
+	return &timed
+}
+
 // ErrInvalid is the refusal of a request that breaks a rule of form or size.
 var ErrInvalid = New(Invalid, "invalid", "the request is not valid", "Correct it and send it again.")
 

@@ -60,9 +60,7 @@ func checkKeyAge(runner store.Runner, now time.Time) error {
 	if wait <= 0 {
 		return nil
 	}
-	isNew := *ErrKeyIsNew.With("at %s", runner.KeySince.UTC().Format(time.DateTime+" MST"))
-	isNew.RetryAfter = max(wait.Round(time.Second), time.Second)
-	return &isNew
+	return ErrKeyIsNew.With("at %s", runner.KeySince.UTC().Format(time.DateTime+" MST")).RetryIn(wait)
 }
 
 // promote makes an issued key the current one on its first use and voids the one before it.

@@ -36,6 +36,7 @@ type Input struct {
 type document struct {
 	object       string // for messages
 	shown, exact ast.Value
+	differs      bool // whether the two differ
 }
 
 // Evaluate returns the results of the policies on a plan, in their order. It never fails: what it

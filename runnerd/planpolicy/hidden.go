@@ -34,7 +34,7 @@ func (e evaluator) hidden(ctx context.Context, documents []document,
 		}
 	}
 	for i, d := range documents {
-		if d.exact.Compare(d.shown) == 0 {
+		if !d.differs {
 			continue
 		}
 		exact := e.run(ctx, d.exact)

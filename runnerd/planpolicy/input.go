@@ -14,17 +14,25 @@ const masked = "(sensitive value)"
 
 // documents returns the inputs of policies.
 func (p Input) documents() ([]document, error) {
+	var documents []document
 	if p.Plan != nil {
 		d, err := p.plan()
-		return []document{d}, err
-	}
-	var documents []document
-	for _, object := range p.Objects {
-		d, err := p.object(object)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", titleOf(object), err)
+			return nil, err
 		}
 		documents = append(documents, d)
+	} else {
+		for _, object := range p.Objects {
+			d, err := p.object(object)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", titleOf(object), err)
+			}
+			documents = append(documents, d)
+		}
+	}
+	for i := range documents {
+		d := &documents[i]
+		d.differs = d.exact.Compare(d.shown) != 0
 	}
 	return documents, nil
 }

@@ -140,8 +140,12 @@ func (r Rule) CheckRole(spec api.JobSpec) error {
 	}
 	matches := func(pattern string) bool { return namepattern.Match(pattern, name) }
 	if len(role.Name) > 512 || strings.ContainsAny(role.Name, ": ") || !slices.ContainsFunc(allowed, matches) {
-		return fmt.Errorf("this runner does not assume the role %.80q: it assumes only %s; its owner decides that, with "+
-			"allow under [roles] in the runner file", name, cmp.Or(strings.Join(allowed, ", "), "roles of an install"))
+		only := "none for this job"
+		if len(allowed) > 0 {
+			only = "only " + strings.Join(allowed, ", ")
+		}
+		return fmt.Errorf("this runner does not assume the role %.80q: it assumes %s; its owner decides that, with "+
+			"allow under [roles] in the runner file", name, only)
 	}
 	return nil
 }

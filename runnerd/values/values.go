@@ -180,10 +180,24 @@ func (v *Values) Render(name, text string) (string, error) {
 // RenderMasked is Render. It also returns what the template renders to with other values in place of the secrets, so
 // that a caller can tell which parts depend on one; empty if it renders to nothing with these.
 func (v *Values) RenderMasked(name, text string) (rendered, masked string, err error) {
+	template, err := parse(name, text)
+	if err != nil {
+		return "", "", err
+	}
+	return v.execute(template)
+}
+
+// parse parses a template of a component's config.
+func parse(name, text string) (*render.Template, error) {
 	template, err := render.Parse(name, text)
 	if err != nil {
-		return "", "", fmt.Errorf("%w; correct the component's config", err)
+		return nil, fmt.Errorf("%w; correct the component's config", err)
 	}
+	return template, nil
+}
+
+// execute is RenderMasked for a parsed template.
+func (v *Values) execute(template *render.Template) (rendered, masked string, err error) {
 	if rendered, err = template.Execute(v.tree); err != nil {
 		return "", "", fmt.Errorf("%w; correct the component's config, or deploy first what it reads", err)
 	}
@@ -251,32 +265,36 @@ var isOneReference = lazyregexp.New(`^\{\{-?\s*\.nuon(\.[A-Za-z0-9_]+)+\s*-?\}\}
 // RenderPublic renders a template whose result others on the machine can see: the words of a command. It returns an
 // error for one that reads a secret of the customer.
 func (v *Values) RenderPublic(name, text string) (string, error) {
-	template, err := render.Parse(name, text)
-	if err != nil {
-		return "", fmt.Errorf("%w; correct the component's config", err)
-	}
-	for _, ref := range template.Refs() {
-		if ref = render.Canonical(ref); ref.HasPrefix("install", "secrets") || references(template, v.secrets) {
-			return "",
-				fmt.Errorf("%s reads a secret of the customer, and others can see the result; let the program read it "+
-					"from its environment or a file", name)
-		}
-	}
-	return v.Render(name, text)
+	return v.renderVisible(name, text, nil)
 }
 
 // RenderReported renders a template whose result is sent to the control plane in clear, such as a namespace. It returns
 // an error for one that reads a sealed value or a secret of the customer.
 func (v *Values) RenderReported(name, text string) (string, error) {
-	rendered, err := v.RenderPublic(name, text)
-	if err != nil {
+	return v.renderVisible(name, text, v.sealed)
+}
+
+// renderVisible renders a template that may read neither a secret of the customer, whether it has a value or not, nor
+// the sealed values at some paths.
+func (v *Values) renderVisible(name, text string, sealed []render.Path) (string, error) {
+	template, err := parse(name, text)
+	switch {
+	case err != nil:
 		return "", err
+	case references(template, v.secrets) || slices.ContainsFunc(template.Refs(), isCustomerSecret):
+		return "", fmt.Errorf("%s reads a secret of the customer, and others can see the result; let the program read it "+
+			"from its environment or a file", name)
+	case references(template, sealed):
+		return "", fmt.Errorf("%s reads a sensitive value, and the result is reported in clear; use a value that is not "+
+			"sensitive", name)
 	}
-	if template, err := render.Parse(name, text); err != nil || references(template, v.sealed) {
-		return "", errors.Join(fmt.Errorf("%s reads a sensitive value, and the result is reported in clear; use a value "+
-			"that is not sensitive", name), err)
-	}
-	return rendered, nil
+	rendered, _, err := v.execute(template)
+	return rendered, err
+}
+
+// isCustomerSecret reports whether a reference is to a secret of the customer, or to all of them.
+func isCustomerSecret(ref render.Path) bool {
+	return render.Canonical(ref).HasPrefix("install", "secrets")
 }
 
 // RenderAll renders a map of templates. In errors each is named kind.key.

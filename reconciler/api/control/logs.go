@@ -83,16 +83,14 @@ func (s *Server) answerLog(
 // writeLog writes a log as an api.LogChunkList, each page as it is read, so that no log is in memory as
 // a whole. An error after the first page breaks the connection, because the response has started.
 func writeLog(w http.ResponseWriter, read logReader) error {
-	separator := `{"items":[`
-	started := false
+	separator, started := "", false
 	err := read(func(chunks []api.LogChunk) error {
 		var body bytes.Buffer
 		if !started {
+			started = true
 			w.Header().Set("Content-Type", "application/json")
-			body.WriteString(separator)
-			separator = ""
+			body.WriteString(`{"items":[`)
 		}
-		started = true
 		for _, chunk := range chunks {
 			raw, err := json.Marshal(chunk)
 			if err != nil {
