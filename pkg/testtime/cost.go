@@ -69,6 +69,7 @@ func CheckGrowth(t testing.TB, maxRatio float64, name string, small, large func(
 		few := max(processCPUTime(func() { repeat(small) }), minGrowthTime)
 		ratio = min(ratio, float64(processCPUTime(func() { repeat(large) }))/float64(few))
 	}
+	t.Logf("%s takes %.1f times as long; the limit is %g", name, ratio, maxRatio)
 	if ratio > maxRatio {
 		t.Errorf("%s takes %.1f times as long, more than %g", name, ratio, maxRatio)
 	}
