@@ -133,7 +133,7 @@ func (m *ModuleCredentials) Get(
 			return err
 		}
 		if !covers {
-			found, err = m.registryLogin(ctx, tx, attempt.Job, address, to, use)
+			found, err = m.registryLogin(ctx, tx, attempt, address, to, use)
 			return err
 		}
 		secret, err := m.open(tx.Org, row)
@@ -145,11 +145,30 @@ func (m *ModuleCredentials) Get(
 			return fmt.Errorf("seal credential %s: %w", row.Name, err)
 		}
 		found.Username, found.Secret = row.Username, &sealed
-		return tx.Audit(ctx, "runner "+attempt.Job.RunnerID, "credential.use", row.ID, map[string]any{
-			"name": row.Name, "address": address, "job": ref.Job,
-		})
+		return recordUse(ctx, tx, attempt, row.ID, map[string]any{"name": row.Name, "address": address, "job": ref.Job})
 	})
 	return found, err
+}
+
+// maxUses is how many credentials one attempt receives, each of which adds an audit event. A build asks
+// once for each address from which it fetches.
+const maxUses = 1000
+
+// recordUse adds an audit event for a credential that an attempt receives. It refuses the use if the
+// attempt has received maxUses.
+func recordUse(ctx context.Context, tx *store.Tx, attempt jobs.Attempt, object string, detail map[string]any) error {
+	counted, err := tx.CountCredentialUse(ctx, store.CountCredentialUseParams{
+		OrgID: tx.Org, JobID: attempt.Job.ID, Number: attempt.Row.Number, Most: maxUses,
+	})
+	if err != nil {
+		return err
+	}
+	if counted == 0 {
+		return refusal.New(refusal.Full, "too_many_credentials",
+			fmt.Sprintf("this build has received %d credentials, the most that one may", maxUses),
+			"Fetch from fewer addresses, or build in several components.")
+	}
+	return tx.Audit(ctx, "runner "+attempt.Job.RunnerID, "credential.use", object, detail)
 }
 
 // mayRead reports whether a job gets the credential for an address: builds of images get those for

@@ -152,6 +152,29 @@ func TestModuleCredentials(t *testing.T) {
 	}
 }
 
+// TestCredentialsFillNoAuditLog checks that one attempt of a build receives a bounded number of credentials, each of
+// which adds a record to the audit log, and that another attempt has its own number.
+func TestCredentialsFillNoAuditLog(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	v.add("registry", "https://app.terraform.io")
+	caller, ref := v.attempt("build", "terraform_module")
+	v.Exec(t, "update attempts set credential_uses = 998 where job_id = $1", ref.Job)
+	for use, want := range []string{"", "", "too_many_credentials", "too_many_credentials"} {
+		got, err := v.get(caller, ref, "https://app.terraform.io")
+		if want == "" && (err != nil || got != "registry") || want != "" && (!refusedAs(err, want) || got != "") {
+			t.Errorf("use %d: got %q, %v, want %q", use, got, err, want)
+		}
+	}
+	if n := v.Text(t, "select count(*)::text from audit_events where action = 'credential.use'"); n != "2" {
+		t.Errorf("there are %s records, want 2", n)
+	}
+	caller, ref = v.attempt("build", "terraform_module")
+	if got, err := v.get(caller, ref, "https://app.terraform.io"); err != nil || got != "registry" {
+		t.Errorf("another attempt got %q, %v", got, err)
+	}
+}
+
 // TestModulePatterns checks which addresses a credential may name, and how they are stored.
 func TestModulePatterns(t *testing.T) {
 	t.Parallel()

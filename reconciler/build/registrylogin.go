@@ -11,6 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -18,12 +19,12 @@ import (
 // registryLogin returns how a build logs in to the registry of its image, as the app's config states now: as
 // whom, and the secret of an application of Azure, sealed. It is zero for an image that needs no login.
 func (m *ModuleCredentials) registryLogin(
-	ctx context.Context, tx *store.Tx, job store.Job, address string, to seal.Recipient, use seal.Context,
+	ctx context.Context, tx *store.Tx, attempt jobs.Attempt, address string, to seal.Recipient, use seal.Context,
 ) (found api.ModuleCredential, err error) {
-	if job.ComponentKind != appconfig.KindContainerImage {
+	if attempt.Job.ComponentKind != appconfig.KindContainerImage {
 		return found, nil
 	}
-	app, config, err := imageOfJob(ctx, tx, job)
+	app, config, err := imageOfJob(ctx, tx, attempt.Job)
 	if err != nil || config == nil {
 		return found, err
 	}
@@ -38,7 +39,7 @@ func (m *ModuleCredentials) registryLogin(
 		found.Login = api.RegistryLogin{Cloud: api.RegistryLoginCloudGcp, ServiceAccount: config.GCPGAR.ServiceAccountEmail,
 			WorkloadIdentityProvider: config.GCPGAR.WorkloadIdentityProvider}
 	case config.AzureACR != nil:
-		return m.azureLogin(ctx, tx, job, app, *config.AzureACR, to, use)
+		return m.azureLogin(ctx, tx, attempt, app, *config.AzureACR, to, use)
 	}
 	return found, nil
 }
@@ -90,7 +91,7 @@ func appOfJob(ctx context.Context, tx *store.Tx, job store.Job) (string, error) 
 // azureLogin returns the login of the application that a config names by variables of the app, or of the build
 // runner's own identity if it names none.
 func (m *ModuleCredentials) azureLogin(
-	ctx context.Context, tx *store.Tx, job store.Job, app store.App, config format.ACRImage, to seal.Recipient,
+	ctx context.Context, tx *store.Tx, attempt jobs.Attempt, app store.App, config format.ACRImage, to seal.Recipient,
 	use seal.Context,
 ) (found api.ModuleCredential, err error) {
 	found.Login.Cloud = api.RegistryLoginCloudAzure
@@ -142,7 +143,5 @@ func (m *ModuleCredentials) azureLogin(
 		return found, fmt.Errorf("seal variable %s: %w", name, err)
 	}
 	found.Login.Tenant, found.Login.Client, found.Secret = string(tenant.Reveal()), string(client.Reveal()), &sealed
-	return found, tx.Audit(ctx, "runner "+job.RunnerID, "credential.use", app.ID, map[string]any{
-		"variable": name, "address": config.RegistryURL,
-	})
+	return found, recordUse(ctx, tx, attempt, app.ID, map[string]any{"variable": name, "address": config.RegistryURL})
 }

@@ -94,7 +94,7 @@ func (q *Queries) AskRunnerKey(ctx context.Context, keyHash []byte, orgID string
 }
 
 const attemptOfJob = `-- name: AttemptOfJob :one
-select org_id, job_id, number, runner_id, status, token_hashes, offered_at, accepted_at, lease_until, base_version, log_bytes, ended_at from attempts where org_id = $1 and job_id = $2 and number = $3
+select org_id, job_id, number, runner_id, status, token_hashes, offered_at, accepted_at, lease_until, base_version, log_bytes, credential_uses, ended_at from attempts where org_id = $1 and job_id = $2 and number = $3
 `
 
 func (q *Queries) AttemptOfJob(ctx context.Context, orgID string, jobID string, number int32) (Attempt, error) {
@@ -112,13 +112,14 @@ func (q *Queries) AttemptOfJob(ctx context.Context, orgID string, jobID string, 
 		&i.LeaseUntil,
 		&i.BaseVersion,
 		&i.LogBytes,
+		&i.CredentialUses,
 		&i.EndedAt,
 	)
 	return i, err
 }
 
 const attemptToExpire = `-- name: AttemptToExpire :one
-select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hashes, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.ended_at, (a.lease_until <= clock_timestamp() and (a.status <> 'running' or coalesce(
+select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hashes, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.credential_uses, a.ended_at, (a.lease_until <= clock_timestamp() and (a.status <> 'running' or coalesce(
     u.since <= clock_timestamp() - make_interval(secs => $1::float8)
     and u.seen_at > clock_timestamp() - make_interval(secs => $2::float8), false)))::bool as over
 from attempts a left join uptime u on u.one
@@ -161,6 +162,7 @@ func (q *Queries) AttemptToExpire(ctx context.Context, arg AttemptToExpireParams
 		&i.Attempt.LeaseUntil,
 		&i.Attempt.BaseVersion,
 		&i.Attempt.LogBytes,
+		&i.Attempt.CredentialUses,
 		&i.Attempt.EndedAt,
 		&i.Over,
 	)
@@ -168,7 +170,7 @@ func (q *Queries) AttemptToExpire(ctx context.Context, arg AttemptToExpireParams
 }
 
 const attemptsInHand = `-- name: AttemptsInHand :many
-select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hashes, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.ended_at, j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.role, j.break_glass, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, coalesce(i.name, '')::text as install
+select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hashes, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.credential_uses, a.ended_at, j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.role, j.break_glass, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, coalesce(i.name, '')::text as install
 from attempts a
 join jobs j on j.org_id = a.org_id and j.id = a.job_id
 left join installs i on i.org_id = j.org_id and i.id = j.install_id
@@ -204,6 +206,7 @@ func (q *Queries) AttemptsInHand(ctx context.Context, orgID string, runnerID str
 			&i.Attempt.LeaseUntil,
 			&i.Attempt.BaseVersion,
 			&i.Attempt.LogBytes,
+			&i.Attempt.CredentialUses,
 			&i.Attempt.EndedAt,
 			&i.Job.OrgID,
 			&i.Job.ID,
@@ -340,6 +343,32 @@ func (q *Queries) CountBrokenAttempts(ctx context.Context, orgID string, jobID s
 	var count int64
 	err := row.Scan(&count)
 	return count, err
+}
+
+const countCredentialUse = `-- name: CountCredentialUse :execrows
+update attempts set credential_uses = credential_uses + 1
+where org_id = $1 and job_id = $2 and number = $3 and credential_uses < $4::int
+`
+
+type CountCredentialUseParams struct {
+	OrgID  string
+	JobID  string
+	Number int32
+	Most   int32
+}
+
+// CountCredentialUse changes no row if the attempt has received @most credentials.
+func (q *Queries) CountCredentialUse(ctx context.Context, arg CountCredentialUseParams) (int64, error) {
+	result, err := q.db.Exec(ctx, countCredentialUse,
+		arg.OrgID,
+		arg.JobID,
+		arg.Number,
+		arg.Most,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const deleteEndedJobsOfOwner = `-- name: DeleteEndedJobsOfOwner :exec

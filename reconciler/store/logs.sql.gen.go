@@ -99,7 +99,7 @@ func (q *Queries) KeepRunnerLog(ctx context.Context, arg KeepRunnerLogParams) (i
 
 const lockLog = `-- name: LockLog :one
 
-select org_id, job_id, number, runner_id, status, token_hashes, offered_at, accepted_at, lease_until, base_version, log_bytes, ended_at from attempts where org_id = $1 and job_id = $2 and number = $3 for update
+select org_id, job_id, number, runner_id, status, token_hashes, offered_at, accepted_at, lease_until, base_version, log_bytes, credential_uses, ended_at from attempts where org_id = $1 and job_id = $2 and number = $3 for update
 `
 
 // Log chunks of attempts. Each is written once, and they are read in the order of (attempt, seq).
@@ -120,6 +120,7 @@ func (q *Queries) LockLog(ctx context.Context, orgID string, jobID string, numbe
 		&i.LeaseUntil,
 		&i.BaseVersion,
 		&i.LogBytes,
+		&i.CredentialUses,
 		&i.EndedAt,
 	)
 	return i, err

@@ -89,18 +89,19 @@ type ApprovalResponse struct {
 }
 
 type Attempt struct {
-	OrgID       string
-	JobID       string
-	Number      int32
-	RunnerID    string
-	Status      string
-	TokenHashes [][]byte
-	OfferedAt   time.Time
-	AcceptedAt  *time.Time
-	LeaseUntil  time.Time
-	BaseVersion int32
-	LogBytes    int64
-	EndedAt     *time.Time
+	OrgID          string
+	JobID          string
+	Number         int32
+	RunnerID       string
+	Status         string
+	TokenHashes    [][]byte
+	OfferedAt      time.Time
+	AcceptedAt     *time.Time
+	LeaseUntil     time.Time
+	BaseVersion    int32
+	LogBytes       int64
+	CredentialUses int32
+	EndedAt        *time.Time
 }
 
 type AuditEvent struct {

@@ -1004,6 +1004,8 @@ create table attempts (
     -- The newest kept version of the state when the attempt was accepted: what it writes follows that one, or its own.
     base_version int not null default 0,
     log_bytes   bigint not null default 0,
+    -- How often it has received a credential: each time adds an audit event.
+    credential_uses int not null default 0,
     ended_at    timestamptz,
     primary key (org_id, job_id, number),
     foreign key (org_id, job_id) references jobs on delete cascade

@@ -238,6 +238,11 @@ update attempts set status = 'running', token_hashes = token_hashes || @token_ha
     lease_until = now() + make_interval(secs => @lease_seconds::float8)
 where org_id = @org_id and job_id = @job_id and number = @number and runner_id = @runner_id and status = @from_status;
 
+-- CountCredentialUse changes no row if the attempt has received @most credentials.
+-- name: CountCredentialUse :execrows
+update attempts set credential_uses = credential_uses + 1
+where org_id = @org_id and job_id = @job_id and number = @number and credential_uses < @most::int;
+
 -- name: SetJobWaits :exec
 update jobs set waits = @waits where org_id = @org_id and id = @id;
 
