@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"sync"
 	"time"
@@ -114,6 +115,9 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if request.Body != nil {
 		request.Body = http.MaxBytesReader(w, request.Body, r.maxUpload)
 	}
+	// The protocol has its parameters in the query. The handlers would also look for them in the body, and
+	// read a form as a whole, before they check the token.
+	request.Form, request.PostForm = request.URL.Query(), url.Values{}
 	if reliesOnBlobs(request) {
 		r.sweeping.RLock()
 		defer r.sweeping.RUnlock()

@@ -415,6 +415,40 @@ func TestAnOversizedUploadIsCut(t *testing.T) {
 	}
 }
 
+// TestNoBodyIsReadWithoutAToken checks that the body of a stranger's request is not read, in no form.
+func TestNoBodyIsReadWithoutAToken(t *testing.T) {
+	t.Parallel()
+	opened, err := New(Options{Dir: t.TempDir(), Signer: newSigner(t, serverKey)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const part = "--x\r\nContent-Disposition: form-data; name=from\r\n\r\ndev/b\r\n--x--\r\n"
+	for _, form := range []string{"", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
+		for method, path := range map[string]string{"POST": "blobs/uploads/", "PUT": "manifests/latest"} {
+			body := &counted{from: strings.NewReader(part)}
+			request := httptest.NewRequestWithContext(t.Context(), method, "/v2/dev/a/"+path, body)
+			request.Header.Set("Content-Type", form)
+			answer := httptest.NewRecorder()
+			opened.ServeHTTP(answer, request)
+			if answer.Code != http.StatusUnauthorized || body.read != 0 {
+				t.Errorf("%s of %q: status %d, and %d bytes were read", method, form, answer.Code, body.read)
+			}
+		}
+	}
+}
+
+// counted counts the bytes that were read.
+type counted struct {
+	from io.Reader
+	read int
+}
+
+func (c *counted) Read(into []byte) (int, error) {
+	n, err := c.from.Read(into)
+	c.read += n
+	return n, err
+}
+
 // TestALargeLayer: a layer of an image may have more than 512 MiB.
 func TestALargeLayer(t *testing.T) {
 	const size = 513 << 20
