@@ -30,7 +30,8 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q was taken for %q", plain, again)
 		}
 		raw, err := base64.RawURLEncoding.DecodeString(secret)
-		if err != nil || len(raw) != 42 || len(parts) == 0 || !bytes.Equal(hash, token.Hash(plain)) {
+		if err != nil || len(raw) != 42 || base64.RawURLEncoding.EncodeToString(raw) != secret ||
+			len(parts) == 0 || !bytes.Equal(hash, token.Hash(plain)) {
 			t.Errorf("%q: %q %v", plain, parts, err)
 		}
 		for _, part := range parts {

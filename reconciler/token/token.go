@@ -101,8 +101,10 @@ func (k Keys) Parse(plain string) (prefix string, parts []string, hash []byte, o
 		return "", nil, nil, false
 	}
 	fields := strings.Split(rest, ".")
-	secret, err := base64.RawURLEncoding.DecodeString(fields[len(fields)-1])
-	if err != nil || len(secret) != secretBytes+checkBytes || len(fields) < 2 {
+	last := fields[len(fields)-1]
+	secret, err := base64.RawURLEncoding.DecodeString(last)
+	if err != nil || len(secret) != secretBytes+checkBytes || len(fields) < 2 ||
+		len(last) != base64.RawURLEncoding.EncodedLen(len(secret)) { // the decoder skips line breaks
 		return "", nil, nil, false
 	}
 	parts = fields[:len(fields)-1]

@@ -54,6 +54,8 @@ func TestWhatIsNoTokenIsRefused(t *testing.T) {
 		"too long":            "nuon_" + strings.Repeat("a", 600) + "." + secret,
 		"padding in base64":   good + "=",
 		"surrounded by space": " " + good,
+		"a line break":        good[:len(good)-9] + "\n" + good[len(good)-9:],
+		"a line break at end": good + "\r\n",
 		"another's check":     forged,
 		"another's org":       strings.Replace(good, "nuonr_org", "nuonr_orh", 1),
 		"a changed check":     good[:len(good)-1] + string(rune('A'+(good[len(good)-1]-'A'+1)%26)),
