@@ -434,7 +434,7 @@ func (b *bench) drafts() (drafts map[string]build.DryRun) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	draft, err := b.catalog.DryRun(b.t.Context(), b.org, b.app, "app", bytes.NewReader(packed))
+	draft, err := b.catalog.DryRun(b.t.Context(), b.org, b.app, "app", packed)
 	if err != nil || draft.Config == nil {
 		b.t.Fatalf("%v, %v", draft.Diagnostics, err)
 	}

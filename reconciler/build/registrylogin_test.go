@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -36,18 +37,33 @@ func TestRegistryLogins(t *testing.T) {
 		t.Fatal(err)
 	}
 	use := seal.ModuleCredentialContext(b.org, "job_1", "x")
-	login := func(address string) (found api.ModuleCredential, err error) {
+	login := func(address string) (found api.ModuleCredential, loginErr error) {
 		all := b.builds("web")
 		built := all[len(all)-1]
-		spec, _ := json.Marshal(b.job(built))
-		job := store.Job{OrgID: b.org, OwnerKind: build.OwnerKind, OwnerID: built.ID, ComponentKind: "container_image",
-			RunnerID: "rnr_1", Spec: spec}
 		b.in(func(ctx context.Context, tx *store.Tx) error {
-			found, err = build.RegistryLogin(build.NewModuleCredentials(b.store, key), ctx, tx, job, address,
-				own.Recipient(), use)
+			rows, err := tx.ViewJobs(ctx, b.org, []string{*built.JobID})
+			if err != nil {
+				return err
+			}
+			_, err = tx.ClaimJobs(ctx, store.ClaimJobsParams{OrgID: b.org, RunnerID: rows[0].Job.RunnerID, Most: 100,
+				OfferSeconds: 60, Allowed: []string{"build"}})
+			return err
+		})
+		b.in(func(ctx context.Context, tx *store.Tx) error {
+			rows, err := tx.ViewJobs(ctx, b.org, []string{*built.JobID})
+			if err != nil {
+				return err
+			}
+			job := rows[0].Job
+			attempt, err := tx.AttemptOfJob(ctx, b.org, job.ID, job.Attempt)
+			if err != nil {
+				return err
+			}
+			found, loginErr = build.RegistryLogin(build.NewModuleCredentials(b.store, key), ctx, tx,
+				jobs.Attempt{Job: job, Row: attempt}, address, own.Recipient(), use)
 			return nil
 		})
-		return found, err
+		return found, loginErr
 	}
 	want := func(address string, want api.RegistryLogin) api.ModuleCredential {
 		t.Helper()
