@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/nuon-toolkit/nuon/pkg/forge"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
@@ -32,10 +31,8 @@ const Path = "/hooks/{org}/{hook}"
 const (
 	// maxSmallBody is the size up to which a body is read without verification, in bytes.
 	maxSmallBody = 1 << 20
-	// maxLargeBodies is how many larger bodies may be in memory at once, and largeWait how long a
-	// request waits for its turn.
-	maxLargeBodies = 4
-	largeWait      = 10 * time.Second
+	// maxID is the maximum length of an id in a path, in bytes.
+	maxID = 64
 	// maxResultLength bounds the answer that is stored with a webhook, in characters.
 	maxResultLength = 500
 )
@@ -51,7 +48,7 @@ const (
 // forge's delivery log and no forge disables the webhook.
 func New(s *store.Store, identity seal.Identity) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(Path, &handler{store: s, identity: identity, large: make(chan struct{}, maxLargeBodies)})
+	mux.Handle(Path, &handler{store: s, identity: identity})
 	return problem.Mux(mux)
 }
 
@@ -59,7 +56,6 @@ func New(s *store.Store, identity seal.Identity) http.Handler {
 type handler struct {
 	store    *store.Store
 	identity seal.Identity
-	large    chan struct{}
 }
 
 // deliveryResponse is the answer to a delivery, for the person who reads the forge's delivery log.
@@ -85,8 +81,6 @@ var (
 	deliveryTooLarge = problem.New(http.StatusRequestEntityTooLarge, "too_large",
 		fmt.Sprintf("The delivery has more than %d MiB.", forge.MaxBody>>20),
 		"The branch is still polled at the usual interval.")
-	deliveryBusy = problem.New(http.StatusServiceUnavailable, "busy", "Too many large deliveries at the same time.",
-		"Deliver it again later.")
 )
 
 // ServeHTTP handles one delivery.
@@ -133,11 +127,10 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, from forge.Forge
 	if err != nil {
 		return deliveryResponse{}, fmt.Errorf("process a webhook delivery: %w", err)
 	}
-	body, release, err := h.readBody(w, r, len(secrets) > 0)
+	body, err := readBody(w, r, len(secrets) > 0)
 	if err != nil {
 		return deliveryResponse{}, err
 	}
-	defer release()
 	d := forge.Delivery{Header: r.Header, Body: body, Received: time.Now()}
 	// Rejecting a delivery for a webhook that does not exist takes the same work.
 	if len(secrets) == 0 {
@@ -154,45 +147,36 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, from forge.Forge
 	return answer, err
 }
 
-// looksLikeID rejects strings that Postgres does not accept.
-func looksLikeID(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
+// looksLikeID reports whether a part of a path can be an id, so that others cause no query and no error.
+func looksLikeID(text string) bool {
+	return text != "" && len(text) <= maxID && strings.Trim(text, store.IDLetters) == ""
+}
 
-// readBody reads the body. It reads larger bodies than usual only for a webhook that exists, and few
-// at once; release frees the slot.
-func (h *handler) readBody(w http.ResponseWriter, r *http.Request, exists bool) (body []byte, release func(),
-	err error) {
-	release = func() {}
-	limited := http.MaxBytesReader(w, r.Body, forge.MaxBody)
-	if body, err = io.ReadAll(io.LimitReader(limited, maxSmallBody+1)); err != nil || len(body) <= maxSmallBody {
-		return body, release, bodyReadError(err)
+// readBody reads the body. It reads larger bodies than usual only for a webhook that exists.
+func readBody(w http.ResponseWriter, r *http.Request, exists bool) ([]byte, error) {
+	most := int64(maxSmallBody)
+	if exists {
+		most = forge.MaxBody
 	}
-	if !exists {
-		return nil, release, deliveryUnverified
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	var large *http.MaxBytesError
+	if errors.As(err, &large) && !exists {
+		return nil, deliveryUnverified
 	}
-	wait, stop := context.WithTimeout(r.Context(), largeWait)
-	defer stop()
-	select {
-	case h.large <- struct{}{}:
-		release = func() { <-h.large }
-	case <-wait.Done():
-		return nil, release, deliveryBusy
-	}
-	rest, err := io.ReadAll(limited)
-	if err != nil {
-		release()
-		return nil, func() {}, bodyReadError(err)
-	}
-	return append(body, rest...), release, nil
+	return body, bodyReadError(err)
 }
 
 // bodyReadError returns the error for a body that could not be read.
 func bodyReadError(err error) error {
 	var large *http.MaxBytesError
+	_, known := problem.Of(err)
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &large):
 		return deliveryTooLarge
+	case known: // there is no room for it now
+		return err
 	}
 	return problem.New(http.StatusBadRequest, "bad_request", "The body of the delivery is incomplete.",
 		"Deliver it again.")

@@ -60,6 +60,7 @@ func FuzzWebhook(f *testing.F) {
 		f.Add(path, now+" ", forge.Sign(secret, now, []byte(body)), body, uint8(1))
 		f.Add("/hooks/%00/x", "-9223372036854775808", "", body, uint8(2))
 	}
+	f.Add("/hooks/a!b/x", now, "", "", uint8(0))
 	f.Fuzz(func(t *testing.T, target, timestamp, signature, body string, which uint8) {
 		send := func(target string, header http.Header) int {
 			address, err := url.ParseRequestURI(target)

@@ -137,6 +137,8 @@ func TestWebhook(t *testing.T) {
 		"unknown hook":       deliver(b.Org, "hok_unknown", now, forge.Sign(secret, now, body), body),
 		"another org's":      deliver(stranger.ID, h.id, now, forge.Sign(secret, now, body), body),
 		"a NUL":              deliver("org_%00", h.id, now, forge.Sign(secret, now, body), body),
+		"not of ids":         deliver("org!", h.id, now, forge.Sign(secret, now, body), body),
+		"long":               deliver(b.Org, strings.Repeat("h", 60_000), now, forge.Sign(secret, now, body), body),
 		"no UTF-8":           deliver(b.Org, "hok_%ff", now, forge.Sign(secret, now, body), body),
 		"no org of ours":     deliver("org_unknown", h.id, now, forge.Sign(secret, now, body), body),
 		"by no forge":        h.send("POST", "/hooks/"+b.Org+"/"+h.id, http.Header{}, body),
@@ -258,7 +260,7 @@ func TestARotatedSecret(t *testing.T) {
 	h.deliver("gitlab-push").expect(t, "after its time", 401, "", "")
 }
 
-// TestLargeDeliveries: up to 25 MiB are accepted for an existing webhook, but only a few at once.
+// TestLargeDeliveries: up to 25 MiB are accepted for an existing webhook.
 func TestLargeDeliveries(t *testing.T) {
 	b := observetest.New(t, observe.Options{})
 	b.Connect(forgetest.Page, "main", "")
