@@ -28,12 +28,14 @@ type Catalog struct {
 	observer *observe.Observer
 	builder  Builder
 	fetcher  *configfetch.Fetcher
+	unpacked chan struct{}
 }
 
 // New returns the service. SyncNow and Upload call builder and wait for it; otherwise builds are
 // enqueued.
 func New(s *store.Store, observer *observe.Observer, builder Builder) *Catalog {
-	return &Catalog{store: s, observer: observer, builder: builder, fetcher: configfetch.New(configfetch.Options{})}
+	return &Catalog{store: s, observer: observer, builder: builder, fetcher: configfetch.New(configfetch.Options{}),
+		unpacked: make(chan struct{}, maxUnpacked)}
 }
 
 // Reconcile reads an app's config from the newest revision of its repository, unless that was done

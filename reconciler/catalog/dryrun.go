@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
@@ -26,15 +25,11 @@ var dryRunLimits = artifact.Limits{Files: 20_000, FileBytes: 32 << 20, TotalByte
 
 // DryRun reads a tar+gzip as a sync would read it if it were committed: of the repository of a
 // connected app, with its config in a directory, or of the directory of an app without a
-// repository. It writes nothing. Errors: store.ErrNotFound; ErrArchive.
-func (c *Catalog) DryRun(ctx context.Context, org, appID, directory string, archive io.Reader) (DryRun, error) {
+// repository. It writes nothing. The caller has called Unpack. Errors: store.ErrNotFound; ErrArchive.
+func (c *Catalog) DryRun(ctx context.Context, org, appID, directory string, packed []byte) (DryRun, error) {
 	at, err := c.loadState(ctx, org, appID)
 	if err != nil {
 		return DryRun{}, fmt.Errorf("read app %s: %w", appID, err)
-	}
-	packed, err := receive(archive)
-	if err != nil {
-		return DryRun{}, err
 	}
 	files, err := artifact.Untar(packed, dryRunLimits)
 	if err != nil {

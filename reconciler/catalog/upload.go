@@ -36,7 +36,7 @@ var uploadLimits = artifact.Limits{Files: 10_000, FileBytes: 16 << 20, TotalByte
 func (c *Catalog) Upload(
 	ctx context.Context, org, appID, reason string, archive io.Reader,
 ) (appconfig.Diagnostics, error) {
-	packed, err := receive(archive)
+	packed, err := Receive(archive)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,22 @@ func (c *Catalog) Upload(
 	return found, nil
 }
 
-// receive reads an archive, up to its size limit.
-func receive(archive io.Reader) ([]byte, error) {
+// maxUnpacked is how many archives may be unpacked in memory at once; further ones wait.
+const maxUnpacked = 2
+
+// Unpack waits until an archive may be unpacked. The caller calls release when it needs the files no more.
+// The archive must have been received before: a client that sends slowly would hold up all others.
+func (c *Catalog) Unpack(ctx context.Context) (release func(), err error) {
+	select {
+	case c.unpacked <- struct{}{}:
+		return func() { <-c.unpacked }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Receive reads an archive, up to its size limit.
+func Receive(archive io.Reader) ([]byte, error) {
 	packed, err := io.ReadAll(io.LimitReader(archive, maxUpload+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the upload: %w", err)
@@ -80,6 +94,11 @@ func receive(archive io.Reader) ([]byte, error) {
 func (c *Catalog) unpack(
 	ctx context.Context, packed []byte,
 ) (config *appconfig.App, found appconfig.Diagnostics, err error) {
+	release, err := c.Unpack(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
 	files, err := artifact.Untar(packed, uploadLimits)
 	if err != nil {
 		return nil, nil, ErrArchive.With("%v", err)

@@ -20,32 +20,31 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// maxConcurrent is how many drafts may be in memory at once; further calls wait.
-const maxConcurrent = 2
-
 // Preview computes previews of drafts. It is safe for concurrent use.
 type Preview struct {
 	store   *store.Store
 	catalog *catalog.Catalog
-	slots   chan struct{}
 }
 
 // New returns a Preview.
 func New(s *store.Store, c *catalog.Catalog) *Preview {
-	return &Preview{store: s, catalog: c, slots: make(chan struct{}, maxConcurrent)}
+	return &Preview{store: s, catalog: c}
 }
 
 // App returns what a sync of a tree would cause: archive is the tar+gzip of an app's repository,
 // with its config in directory, or of the directory of an app without a repository. Errors:
 // store.ErrNotFound; a refusal if the archive is invalid or the config has errors.
 func (p *Preview) App(ctx context.Context, org, appID, directory string, archive io.Reader) (api.AppPreview, error) {
-	select {
-	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
-	case <-ctx.Done():
-		return api.AppPreview{}, ctx.Err()
+	packed, err := catalog.Receive(archive)
+	if err != nil {
+		return api.AppPreview{}, err
 	}
-	draft, err := p.catalog.DryRun(ctx, org, appID, directory, archive)
+	release, err := p.catalog.Unpack(ctx)
+	if err != nil {
+		return api.AppPreview{}, err
+	}
+	defer release()
+	draft, err := p.catalog.DryRun(ctx, org, appID, directory, packed)
 	if err != nil {
 		return api.AppPreview{}, err
 	}

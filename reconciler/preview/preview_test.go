@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -371,6 +373,35 @@ func TestAPreviewOfWhatIsWrong(t *testing.T) {
 	if _, err := w.preview.App(t.Context(), org, "app_none", ".", strings.NewReader("")); !errors.Is(err,
 		store.ErrNotFound) {
 		t.Errorf("an app that is not there: %v", err)
+	}
+}
+
+// TestASlowUploadHoldsNobodyUp checks that archives that do not arrive hold up no preview, and that no more than two
+// are unpacked at once.
+func TestASlowUploadHoldsNobodyUp(t *testing.T) {
+	w := newWorld(t)
+	var slow sync.WaitGroup
+	defer slow.Wait()
+	for range 5 {
+		read, write := io.Pipe()
+		slow.Go(func() { _, _ = w.preview.App(t.Context(), org, app, "app", read) })
+		if _, err := write.Write([]byte{0x1f}); err != nil { // returns when it was read
+			t.Fatal(err)
+		}
+		defer write.Close() //nolint:errcheck // never fails
+	}
+	if _, err := w.look("app"); err != nil {
+		t.Errorf("a preview beside five that do not arrive: %v", err)
+	}
+	for range 2 {
+		release, err := w.catalog.Unpack(t.Context())
+		must(t, err)
+		defer release()
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := w.catalog.Unpack(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("a third is unpacked: %v", err)
 	}
 }
 
