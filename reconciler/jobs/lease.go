@@ -27,7 +27,7 @@ func (s *Service) Lease(
 	ctx context.Context, caller runners.Caller, request api.LeaseRequest, beat func() error,
 ) (api.Offers, error) {
 	policy := runners.ReadPolicy(request)
-	said := reportOf(request.Version, policy)
+	said := reportOf(runners.PrintableShort(request.Version), policy)
 	// Registered before the first query, so that every job queued after it causes a notification.
 	idle, quiet := s.polls.startPoll(caller, said)
 	defer s.polls.endPoll(idle)

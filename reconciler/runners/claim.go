@@ -15,12 +15,21 @@ import (
 
 // IsClaim reports whether this control plane made a claim token, without a lookup.
 func (s *Service) IsClaim(ctx context.Context, plain string) bool {
+	return s.isToken(ctx, plain, token.Claim)
+}
+
+// IsRegistration reports whether this control plane made a registration token, without a lookup.
+func (s *Service) IsRegistration(ctx context.Context, plain string) bool {
+	return s.isToken(ctx, plain, token.Registration)
+}
+
+func (s *Service) isToken(ctx context.Context, plain, kind string) bool {
 	keys, err := s.store.Tokens(ctx)
 	if err != nil {
 		return true // the lookup reports it
 	}
 	prefix, _, _, ok := keys.Parse(plain)
-	return ok && prefix == token.Claim
+	return ok && prefix == kind
 }
 
 // ChallengeClaim returns a nonce with which a machine or function proves its cloud identity.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/forge"
@@ -30,6 +31,7 @@ type Server struct {
 	services Services
 	version  string
 	quota    *ratelimit.Quota
+	hooks    *ratelimit.Quota // for the bodies of deliveries, by address
 
 	drain   sync.Once
 	drained chan struct{} // created by the first stream; see draining
@@ -52,12 +54,21 @@ type Options struct {
 const (
 	bodyLimit   = 1 << 20  // bytes of a JSON body
 	uploadLimit = 64 << 20 // bytes of an uploaded app directory
+	// hookTime is how long the sender of a delivery has. Forges stop earlier.
+	hookTime = 20 * time.Second
+)
+
+// How much of the bodies of deliveries is in memory at once, in bytes: of one address, and of all.
+const (
+	eachHooks = 2 * forge.MaxBody
+	allHooks  = 8 * forge.MaxBody
 )
 
 // New returns the handler of the control listener.
 func New(o Options) http.Handler {
 	s := &Server{
 		store: o.Store, bell: o.Bell, key: o.Key, services: o.Services, version: o.Version, quota: ratelimit.New(o.Quota),
+		hooks: ratelimit.New(ratelimit.Options{EachBodies: eachHooks, AllBodies: allHooks}),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/hooks/{org}/{hook}", s.limitHooks(o.Hooks))
@@ -106,6 +117,8 @@ func (s *Server) limitHooks(next http.Handler) http.Handler {
 			problem.Write(w, err)
 			return
 		}
+		middleware.Within(w, hookTime)
+		defer s.hooks.LimitBody(s.quota.Address(r), r)()
 		next.ServeHTTP(w, r)
 		if w.Header().Get(forge.HeaderResult) != "" {
 			s.quota.Good(from, hook)

@@ -128,6 +128,32 @@ func Within(w http.ResponseWriter, d time.Duration) {
 	_ = control.SetWriteDeadline(until.Add(grace))
 }
 
+// Paced returns a writer whose client has the time piece to read each piece of the answer, and the time
+// total for all of it, so that clients that stop reading do not hold a place for long.
+func Paced(w http.ResponseWriter, piece, total time.Duration) http.ResponseWriter {
+	Within(w, total)
+	return &pacedWriter{ResponseWriter: w, piece: piece, until: time.Now().Add(total)}
+}
+
+type pacedWriter struct {
+	http.ResponseWriter
+	piece time.Duration
+	until time.Time
+}
+
+// Unwrap returns the underlying writer, for http.ResponseController.
+func (p *pacedWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+// Write writes a piece, for which the client has its time.
+func (p *pacedWriter) Write(b []byte) (int, error) {
+	until := time.Now().Add(p.piece)
+	if p.until.Before(until) {
+		until = p.until
+	}
+	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(until) // writers without deadlines occur only in tests
+	return p.ResponseWriter.Write(b)
+}
+
 // Unhurried removes the deadlines of an answer. A streaming handler must bound each write itself.
 func Unhurried(w http.ResponseWriter) {
 	control := http.NewResponseController(w)

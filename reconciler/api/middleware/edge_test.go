@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/reconciler/api/middleware"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
@@ -245,4 +247,38 @@ func TestStreamLasts(t *testing.T) {
 			t.Errorf("after %s: %s", time.Since(begun), body)
 		}
 	})
+}
+
+// TestAClientThatDoesNotReadEndsAPacedAnswer checks that a client that stops reading ends the answer, long before the
+// time of all of it.
+func TestAClientThatDoesNotReadEndsAPacedAnswer(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		paced := middleware.Paced(w, 10*time.Millisecond, time.Hour)
+		piece := make([]byte, 64<<10)
+		for {
+			if _, err := paced.Write(piece); err != nil {
+				ended <- err
+				return
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	connection, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	if _, err := io.WriteString(connection, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(err)
+		}
+	case <-testtime.After():
+		t.Error("it has not ended")
+	}
 }

@@ -1,5 +1,5 @@
-// Package ratelimit limits the request rate and the open streams per caller, so that a broken program
-// or somebody who guesses tokens does not affect other callers. It counts requests and open streams by caller, failed
+// Package ratelimit limits the request rate, the open streams and the bodies in memory per caller, so that a broken
+// program or somebody who guesses tokens does not affect other callers. It counts these by caller, failed
 // authentications with a genuine token (package token) by that token, and other failed
 // authentications by address, in memory and per replica. It makes no authorization decisions. The
 // control API and the runner API call it before they look up a token.
@@ -29,6 +29,10 @@ type Options struct {
 	// Streams is the number of streams that one caller may have open at once; zero means
 	// DefaultStreams.
 	Streams int
+	// EachBodies and AllBodies are how many bytes of the bodies of requests may be in memory at once, of one
+	// caller and of all; zero means DefaultEachBodies and DefaultAllBodies. Neither may be less than the largest
+	// body of a route.
+	EachBodies, AllBodies int64
 	// BehindProxy reads the client's address from the last entry of X-Forwarded-For, which the
 	// proxy in front of this listener must set. Without it all clients of a proxy count as one
 	// address.
@@ -68,6 +72,8 @@ type Quota struct {
 	void      map[[sha256.Size]byte]*rate.Limiter // by genuine token that authenticated nobody
 	strangers map[string]*rate.Limiter            // by address
 	streams   map[string]int                      // open ones by authenticated caller, without zeros
+
+	bodies *bodies
 }
 
 // New returns an empty quota.
@@ -81,13 +87,19 @@ func New(o Options) *Quota {
 	if o.Streams <= 0 {
 		o.Streams = DefaultStreams
 	}
+	if o.EachBodies <= 0 {
+		o.EachBodies = DefaultEachBodies
+	}
+	if o.AllBodies <= 0 {
+		o.AllBodies = DefaultAllBodies
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	return &Quota{
 		options: o, callers: map[string]*rate.Limiter{}, known: map[[sha256.Size]byte]*rate.Limiter{},
 		void: map[[sha256.Size]byte]*rate.Limiter{}, strangers: map[string]*rate.Limiter{},
-		streams: map[string]int{},
+		streams: map[string]int{}, bodies: &bodies{each: o.EachBodies, all: o.AllBodies, held: map[string]int64{}},
 	}
 }
 
@@ -138,8 +150,8 @@ func (q *Quota) Good(credential, caller string) {
 	}
 }
 
-// OpenStream counts a stream of a caller until release is called. It returns a problem if the caller has
-// too many open.
+// OpenStream counts a stream, or a request that waits, of a caller until release is called. It returns a problem
+// if the caller has too many open.
 func (q *Quota) OpenStream(caller string) (release func(), err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -158,8 +170,8 @@ func (q *Quota) OpenStream(caller string) (release func(), err error) {
 
 func (q *Quota) tooManyStreams() error {
 	e := problem.New(http.StatusTooManyRequests, "too_many_streams",
-		"this token has "+strconv.Itoa(q.options.Streams)+" open streams, which is the limit",
-		"End a command that follows a workflow, a log or a shell, or use another token.")
+		strconv.Itoa(q.options.Streams)+" streams of this client are open, which is the limit",
+		"End a command that follows a workflow, a log or a shell, or try again later.")
 	e.RetryAfter = int(streamPause.Seconds())
 	return e
 }

@@ -90,7 +90,7 @@ func TestOpenStreamsAreCounted(t *testing.T) {
 	}
 	_, err := q.OpenStream("alice")
 	if p, known := problem.Of(err); !known || p.Status != http.StatusTooManyRequests || p.Code != "too_many_streams" ||
-		p.RetryAfter != 5 || p.Title != "this token has 2 open streams, which is the limit" || p.Detail == "" {
+		p.RetryAfter != 5 || p.Title != "2 streams of this client are open, which is the limit" || p.Detail == "" {
 		t.Errorf("refused with %+v", p)
 	}
 	releases[0]()

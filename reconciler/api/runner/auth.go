@@ -50,6 +50,13 @@ type Options struct {
 // its log, its states and its result.
 const DefaultRate = 1000
 
+// How much of the bodies of requests without a runner key is in memory at once, in bytes: of one address,
+// and of all.
+const (
+	eachStranger = 8 * mib
+	allStrangers = 64 * mib
+)
+
 // Limits of the requests with one claim token.
 const (
 	claimRate  = 2 // a second
@@ -68,6 +75,9 @@ func New(o Options) http.Handler {
 	if o.ClaimQuota.Rate == 0 {
 		o.ClaimQuota.Rate, o.ClaimQuota.Burst = claimRate, claimBurst
 	}
+	if o.ClaimQuota.EachBodies == 0 {
+		o.ClaimQuota.EachBodies, o.ClaimQuota.AllBodies = eachStranger, allStrangers
+	}
 	authorizer := &authorizer{jobs: o.Jobs, runners: o.Runners, quota: ratelimit.New(o.Quota),
 		claims: ratelimit.New(o.ClaimQuota), fail: problem.Writer(o.Log)}
 	mux := routesOf(handlers{
@@ -76,12 +86,31 @@ func New(o Options) http.Handler {
 	}, authorizer)
 	mux.Handle("/v2/", newProxy(authorizer, o.Vendor, o.Log))
 	if o.Program != nil {
-		mux.HandleFunc(runnerprogram.Route, func(w http.ResponseWriter, r *http.Request) {
-			middleware.Within(w, slow)
-			o.Program.ServeHTTP(w, r)
-		})
+		mux.Handle(runnerprogram.Route, boundDownloads(o.Program, o.Quota.BehindProxy))
 	}
 	return middleware.New(problem.Mux(mux), middleware.Options{Log: o.Log})
+}
+
+// Limits of the downloads of the runner's program, which need no token: how many of one address at once,
+// and how long a client has to read a piece.
+const (
+	maxDownloads = 4
+	pieceTime    = 15 * time.Second
+)
+
+// boundDownloads limits how many downloads of one address run at once, and ends those whose client does
+// not read: the program has few places for all.
+func boundDownloads(program http.Handler, behindProxy bool) http.Handler {
+	places := ratelimit.New(ratelimit.Options{Streams: maxDownloads, BehindProxy: behindProxy})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		release, err := places.OpenStream(places.Address(r))
+		if err != nil {
+			problem.Write(w, err)
+			return
+		}
+		defer release()
+		program.ServeHTTP(middleware.Paced(w, pieceTime, slow), r)
+	})
 }
 
 // routesOf mounts the operations of the document behind the authorizer.
@@ -175,7 +204,7 @@ type authorizer struct {
 	jobs    *jobs.Service
 	runners *runners.Service
 	quota   *ratelimit.Quota
-	claims  *ratelimit.Quota // by claim token
+	claims  *ratelimit.Quota // by claim token, and for bodies by address
 	fail    func(http.ResponseWriter, *http.Request, error)
 }
 
@@ -195,13 +224,38 @@ func (a *authorizer) guard(next http.Handler) http.Handler {
 		if err == nil {
 			err = plainBody(w, r, route.body)
 		}
+		var release func()
+		if err == nil {
+			release, err = a.bound(ctx, r)
+		}
 		if err != nil {
 			challenge(w, err)
 			a.fail(w, r, faultOf(err))
 			return
 		}
+		defer release()
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+// bound bounds the body of a request, and the requests that one runner has open while they wait for
+// something to answer. The caller calls release after the request.
+func (a *authorizer) bound(ctx context.Context, r *http.Request) (release func(), err error) {
+	caller := callerOf(ctx)
+	if caller.Runner == "" {
+		return a.claims.LimitBody(a.quota.Address(r), r), nil
+	}
+	name := caller.Org + "/" + caller.Runner
+	free := a.quota.LimitBody(name, r)
+	if holds[r.Pattern] == 0 {
+		return free, nil
+	}
+	closed, err := a.quota.OpenStream(name)
+	if err != nil {
+		free()
+		return nil, err
+	}
+	return func() { closed(); free() }, nil
 }
 
 type callerKey struct{}
@@ -216,9 +270,9 @@ func (a *authorizer) enter(ctx context.Context, r *http.Request, route route) (c
 		}
 		genuine := a.runners.Genuine(ctx, token)
 		err := a.quota.Admit(token, genuine, r)
-		known := genuine
+		known := a.runners.IsRegistration(ctx, token)
 		if route.by == byClaim {
-			unknown, known = cloudclaim.ErrClaim, genuine && a.runners.IsClaim(ctx, token)
+			unknown, known = cloudclaim.ErrClaim, a.runners.IsClaim(ctx, token)
 		}
 		if err == nil && !known {
 			a.quota.Bad(token, genuine, r)
