@@ -126,8 +126,9 @@ GCE_METADATA_HOST, IDENTITY_* and MSI_*. Any other has to be named with
 --pass-env. Credentials among them, and all that --pass-env names, are masked in
 logs. Actions see what leads to a cluster (KUBECONFIG, KUBE_*, KUBERNETES_SERVICE_*)
 only with enable_kube_config = true; --kubeconfig then says which file they get.
-A plan goes stale when the account, project, region or cluster that these
-variables choose is another one at its apply.`
+A plan is stale if a variable that names an account, project, region or cluster
+has another value at its apply. Credentials, files such as ~/.aws/config, and the
+machine's metadata service are not compared.`
 
 func newRun() *cobra.Command {
 	options := runner.Options{Version: version.Number, FinishKilled: finishKilled}

@@ -11,6 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/policy"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -113,5 +114,15 @@ func TestCheckAndStatus(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Dir(good)); err != nil || len(left) != 1 {
 		t.Errorf("who looks leaves something: %v %v", left, err)
+	}
+}
+
+// TestEveryKindOfComponentCanBeListed checks that the list of components in a runner file accepts every kind that a
+// runner works on.
+func TestEveryKindOfComponentCanBeListed(t *testing.T) {
+	for name := range kinds {
+		if err := new(policy.Component).UnmarshalText([]byte(name)); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -52,8 +52,11 @@ func newPause() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "pause",
 		Short: "Take no more jobs until runnerd resume",
-		Long: `Make this runner take no more jobs. Running jobs continue to their end; to interrupt them as
-well, stop the service. The vendor sees that the runner is paused, and the reason.`,
+		Long: `Make this runner take no more jobs. The vendor sees that the runner is paused, and the reason.
+
+Requests for logs, debug commands and shells end. Other running jobs continue, also when the service is
+stopped (KillMode=process in its unit). To end them, stop the service and then the processes of jobs, which
+are "runnerd job" and those of the user of jobs, or stop the machine. Of jobs that run as pods, delete the Jobs.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			now := time.Now()
@@ -174,8 +177,8 @@ func newRemoveGrant() *cobra.Command {
 	command := &cobra.Command{
 		Use: "remove ROLE", Short: "End the grant of a role now", Args: cobra.ExactArgs(1),
 		Long: `End the grant of a role. The runner starts no more sessions of the role, and gives running jobs no
-more credentials. Credentials that a program already has last until the end that the grant had, at most an hour: to end
-those as well, switch the role off in the stack.`,
+more credentials. Credentials that a program already has last until the end that the grant had, at most an hour; on
+Azure they last up to a day, also beyond that end. To end those as well, switch the role off in the stack.`,
 		RunE: func(command *cobra.Command, args []string) error {
 			if err := grant.Remove(command.Context(), dir, args[0], owner(), time.Now()); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -16,6 +17,19 @@ func TestUnknownKeyNamesAllKeys(t *testing.T) {
 		if !strings.Contains(err.Error(), key) {
 			t.Errorf("the error has no %s: %v", key, err)
 		}
+	}
+}
+
+// TestDocsListTheKindsOfComponent checks that docs/runner-file.md names exactly the kinds that a file may list.
+func TestDocsListTheKindsOfComponent(t *testing.T) {
+	page, err := os.ReadFile("../../docs/runner-file.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := len(componentKinds) - 1
+	want := "The kinds are `" + strings.Join(componentKinds[:last], "`, `") + "` and `" + componentKinds[last] + "`."
+	if !strings.Contains(strings.Join(strings.Fields(string(page)), " "), want) {
+		t.Errorf("docs/runner-file.md does not contain: %s", want)
 	}
 }
 

@@ -29,7 +29,7 @@ type Roles struct {
 	// BreakGlass are the names of roles that need a grant, with * for any text, also where a job
 	// gives another kind.
 	BreakGlass []string `toml:"break_glass"`
-	// ReadOnlyPlans limits plans to what the policy ReadOnlyAccess of AWS allows.
+	// ReadOnlyPlans limits plans to what the policy ReadOnlyAccess of AWS allows. It has no effect elsewhere.
 	ReadOnlyPlans bool `toml:"read_only_plans"`
 }
 

@@ -264,7 +264,7 @@ func (r Rule) roleLine() string {
 		line += "; with a grant only: " + strings.Join(r.Roles.BreakGlass, ", ")
 	}
 	if r.Roles.ReadOnlyPlans {
-		line += "; plans read only"
+		line += "; plans read only, on AWS"
 	}
 	for _, g := range r.Roles.Granted {
 		line += "; granted: " + g.Role + " until " + g.Until.UTC().Format(time.RFC3339)

@@ -83,7 +83,7 @@ type Component struct{ name string }
 // componentKinds are the kinds that a runner can work on.
 var componentKinds = []string{
 	appconfig.KindSandbox, appconfig.KindTerraformModule, appconfig.KindHelmChart, appconfig.KindKubernetesManifest,
-	appconfig.KindContainerImage, appconfig.KindDockerBuild,
+	appconfig.KindContainerImage, appconfig.KindDockerBuild, appconfig.KindActionSource,
 }
 
 // UnmarshalText accepts the known kinds.

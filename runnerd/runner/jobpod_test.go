@@ -199,11 +199,16 @@ func checkMounts(t *testing.T, dir string, pod *corev1.Pod) {
 			filepath.Join("runners/one", strings.TrimPrefix(mount.MountPath, dir))) {
 			t.Errorf("%s is %q of the volume", mount.MountPath, mount.SubPath)
 		}
+		only := slices.Contains([]string{"states", "grants"}, filepath.Base(mount.MountPath))
+		if mount.Name == "runner" && mount.ReadOnly != only {
+			t.Errorf("%s is mounted for reading alone: %v", mount.MountPath, mount.ReadOnly)
+		}
 	}
 	for path, volume := range map[string]string{
 		"spool/job_1.1": "runner", "work": "runner", "states": "runner", "grants": "runner", "audit": "runner",
 		"install.key": "install-key",
-		"spool":       "", "pods": "", "runner.toml": "", "runner.json": "", "runnerd.lock": "",
+		"transcripts": "runner",
+		"spool":       "", "pods": "", "undelivered": "", "runner.toml": "", "runner.json": "", "runnerd.lock": "",
 	} {
 		if at[filepath.Join(dir, path)] != volume {
 			t.Errorf("%s is of the volume %q", path, at[filepath.Join(dir, path)])
