@@ -5894,7 +5894,7 @@ type ClientInterface interface {
 
 	// CreateModuleRefreshWithBody Resolve the images and the module calls of components again.
 	//
-	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5903,7 +5903,7 @@ type ClientInterface interface {
 
 	// CreateModuleRefresh Resolve the images and the module calls of components again.
 	//
-	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7388,7 +7388,7 @@ func (c *Client) GetAppConfig(ctx context.Context, app InApp, params *GetAppConf
 
 // CreateModuleRefreshWithBody Resolve the images and the module calls of components again.
 //
-// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7407,7 +7407,7 @@ func (c *Client) CreateModuleRefreshWithBody(ctx context.Context, app InApp, con
 
 // CreateModuleRefresh Resolve the images and the module calls of components again.
 //
-// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -15475,7 +15475,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateModuleRefreshWithBodyWithResponse Resolve the images and the module calls of components again.
 	//
-	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15484,7 +15484,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateModuleRefreshWithResponse Resolve the images and the module calls of components again.
 	//
-	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22681,7 +22681,7 @@ func (c *ClientWithResponses) GetAppConfigWithResponse(ctx context.Context, app 
 
 // CreateModuleRefreshWithBodyWithResponse Resolve the images and the module calls of components again.
 //
-// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22696,7 +22696,7 @@ func (c *ClientWithResponses) CreateModuleRefreshWithBodyWithResponse(ctx contex
 
 // CreateModuleRefreshWithResponse Resolve the images and the module calls of components again.
 //
-// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
