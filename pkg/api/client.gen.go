@@ -6142,14 +6142,14 @@ type ClientInterface interface {
 	// ListStateVersions performs a GET /v1/installs/{install}/components/{component}/states (the `ListStateVersions` operationId) request.
 	ListStateVersions(ctx context.Context, install InInstall, component InComponent, params *ListStateVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DismissStateWithBody Dismiss a contested or withheld version. It stays listed, and the component continues.
+	// DismissStateWithBody Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
 	DismissStateWithBody(ctx context.Context, install InInstall, component InComponent, version InStateVersion, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues.
+	// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8076,7 +8076,7 @@ func (c *Client) ListStateVersions(ctx context.Context, install InInstall, compo
 	return c.Client.Do(req)
 }
 
-// DismissStateWithBody Dismiss a contested or withheld version. It stays listed, and the component continues.
+// DismissStateWithBody Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8093,7 +8093,7 @@ func (c *Client) DismissStateWithBody(ctx context.Context, install InInstall, co
 	return c.Client.Do(req)
 }
 
-// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues.
+// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -15769,14 +15769,14 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	ListStateVersionsWithResponse(ctx context.Context, install InInstall, component InComponent, params *ListStateVersionsParams, reqEditors ...RequestEditorFn) (*ListStateVersionsResponse, error)
 
-	// DismissStateWithBodyWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues.
+	// DismissStateWithBodyWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
 	DismissStateWithBodyWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DismissStateResponse, error)
 
-	// DismissStateWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues.
+	// DismissStateWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23239,7 +23239,7 @@ func (c *ClientWithResponses) ListStateVersionsWithResponse(ctx context.Context,
 	return ParseListStateVersionsResponse(rsp)
 }
 
-// DismissStateWithBodyWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues.
+// DismissStateWithBodyWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23252,7 +23252,7 @@ func (c *ClientWithResponses) DismissStateWithBodyWithResponse(ctx context.Conte
 	return ParseDismissStateResponse(rsp)
 }
 
-// DismissStateWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues.
+// DismissStateWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
