@@ -259,6 +259,11 @@ func existingRunner(ctx context.Context, tx *store.Tx, name string) (r store.Run
 			Status: http.StatusUnprocessableEntity, Code: "bad_runner",
 			Title: "runner " + quoted(name) + " builds; an install needs an install runner",
 		}
+		if inputs.Differ(kept, c.Inputs) {
+			if err := workflow.VoidRules(ctx, tx, row.ID, who.actor, "the inputs"); err != nil {
+				return err
+			}
+		}
 	}
 	return r, err == nil, named("runner", name, err)
 }
@@ -334,7 +339,7 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 			return err
 		}
 	}
-	if err := forgetNos(ctx, tx, row, as); err != nil {
+	if err := recordChange(ctx, tx, row, as); err != nil {
 		return err
 	}
 	err = tx.ChangeInstall(ctx, store.ChangeInstallParams{
