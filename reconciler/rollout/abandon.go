@@ -40,6 +40,7 @@ func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Insta
 		return err
 	}
 	for _, forget := range []func() error{
+		func() error { return RecordDesiredBy(ctx, tx, locked.ID, actor) },
 		func() error { return tx.DeleteRejections(ctx, tx.Org, locked.ID, []string{component}) },
 		func() error {
 			return tx.DeleteOutputs(ctx, store.DeleteOutputsParams{OrgID: tx.Org, InstallID: locked.ID, Scope: "component",

@@ -88,6 +88,9 @@ func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install stor
 	} else if err != nil {
 		return "", err
 	}
+	if err := RecordDesiredBy(ctx, tx, locked.ID, actor); err != nil {
+		return "", err
+	}
 	if err := tx.DeleteRejections(ctx, tx.Org, locked.ID, []string{component}); err != nil {
 		return "", err
 	}
@@ -102,9 +105,6 @@ func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install stor
 	})
 }
 
-// RestoreTarget returns the module whose state a restore changes (workflow.ResolvedInstall).
-func (r *resolved) RestoreTarget(installComponent string) (workflow.Target, error) {
-	p, err := r.componentByID(installComponent)
 // Dismiss records a person's decision that a contested or withheld version of a component's state is not needed. The
 // component's next plan starts from an older state and may create again what exists, so a person must approve it: an
 // install that approves plans automatically is refused. The caller audits the call. Errors: store.ErrNotFound,
@@ -133,6 +133,9 @@ func (r *Rollout) Dismiss(ctx context.Context, tx *store.Tx, install store.Insta
 	return RecordDesiredBy(ctx, tx, locked.ID, actor)
 }
 
+// RestoreTarget returns the module whose state a restore changes (workflow.ResolvedInstall).
+func (r *resolved) RestoreTarget(installComponent string) (workflow.Target, error) {
+	p, err := r.componentByID(installComponent)
 	if err != nil {
 		return workflow.Target{}, err
 	}
