@@ -33,6 +33,11 @@ func TestATokenForOneAppSeesNothingOfAnother(t *testing.T) {
 	w.one.fillStates()
 	other := w.one.sibling("sibling4k8")
 	bearer := w.one.mintFor("admin")
+	neighbor := &tenant{w: w, org: w.one.org, mark: "neighbor2p8", token: w.one.token, ids: map[string]string{}}
+	sharing := neighbor.app("neighbor2p8-app", hello("web"))
+	w.exec("update apps set watch_id = $1 where id = $2", w.one.ids["watch"], sharing)
+	w.exec("update revisions set outcome = $1 where id = $2", "app neighbor2p8-app: web.toml: neighbor2p8 is unknown\n"+
+		"app "+w.one.mark+"-app: version 1 of "+w.one.mark, w.one.ids["revision"])
 	w.status(bearer) // records the first use of the token
 	never := ghost(other)
 	before := w.rows("where org_id = $1", w.one.org.ID)
@@ -67,6 +72,21 @@ func TestATokenForOneAppSeesNothingOfAnother(t *testing.T) {
 		t.Errorf("something was changed from\n%s\nto\n%s", before, after)
 	}
 }
+	outcome := "version 1 of " + w.one.mark
+	for _, op := range operations(t) {
+		if op.Method != http.MethodGet || slices.Contains(ofTheOrg, op.ID) {
+			continue
+		}
+		for _, r := range requests(t, op, w.one) {
+			got := w.call(bearer, op.Method, r.path, nil)
+			if strings.Contains(got.Body, neighbor.mark) || strings.Contains(got.Body, other.mark) {
+				t.Errorf("%s shows another app: %s", r.path, got.Body)
+			}
+			if strings.Contains(r.path, "/explain/revision/") && !strings.Contains(got.Body, outcome) {
+				t.Errorf("%s does not show %q: %s", r.path, outcome, got.Body)
+			}
+		}
+	}
 
 // TestATokenForOneAppReadsIt is the counterpart: every reading operation that it may use returns
 // its app's data.
