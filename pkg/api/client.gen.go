@@ -5894,7 +5894,7 @@ type ClientInterface interface {
 
 	// CreateModuleRefreshWithBody Resolve the images and the module calls of components again.
 	//
-	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5903,7 +5903,7 @@ type ClientInterface interface {
 
 	// CreateModuleRefresh Resolve the images and the module calls of components again.
 	//
-	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6142,14 +6142,14 @@ type ClientInterface interface {
 	// ListStateVersions performs a GET /v1/installs/{install}/components/{component}/states (the `ListStateVersions` operationId) request.
 	ListStateVersions(ctx context.Context, install InInstall, component InComponent, params *ListStateVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DismissStateWithBody Dismiss a contested or withheld version. It stays listed, and the component continues.
+	// DismissStateWithBody Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
 	DismissStateWithBody(ctx context.Context, install InInstall, component InComponent, version InStateVersion, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues.
+	// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7388,7 +7388,7 @@ func (c *Client) GetAppConfig(ctx context.Context, app InApp, params *GetAppConf
 
 // CreateModuleRefreshWithBody Resolve the images and the module calls of components again.
 //
-// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7407,7 +7407,7 @@ func (c *Client) CreateModuleRefreshWithBody(ctx context.Context, app InApp, con
 
 // CreateModuleRefresh Resolve the images and the module calls of components again.
 //
-// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8076,7 +8076,7 @@ func (c *Client) ListStateVersions(ctx context.Context, install InInstall, compo
 	return c.Client.Do(req)
 }
 
-// DismissStateWithBody Dismiss a contested or withheld version. It stays listed, and the component continues.
+// DismissStateWithBody Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8093,7 +8093,7 @@ func (c *Client) DismissStateWithBody(ctx context.Context, install InInstall, co
 	return c.Client.Do(req)
 }
 
-// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues.
+// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -15475,7 +15475,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateModuleRefreshWithBodyWithResponse Resolve the images and the module calls of components again.
 	//
-	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15484,7 +15484,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateModuleRefreshWithResponse Resolve the images and the module calls of components again.
 	//
-	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+	// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15769,14 +15769,14 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	ListStateVersionsWithResponse(ctx context.Context, install InInstall, component InComponent, params *ListStateVersionsParams, reqEditors ...RequestEditorFn) (*ListStateVersionsResponse, error)
 
-	// DismissStateWithBodyWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues.
+	// DismissStateWithBodyWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
 	DismissStateWithBodyWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DismissStateResponse, error)
 
-	// DismissStateWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues.
+	// DismissStateWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22681,7 +22681,7 @@ func (c *ClientWithResponses) GetAppConfigWithResponse(ctx context.Context, app 
 
 // CreateModuleRefreshWithBodyWithResponse Resolve the images and the module calls of components again.
 //
-// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22696,7 +22696,7 @@ func (c *ClientWithResponses) CreateModuleRefreshWithBodyWithResponse(ctx contex
 
 // CreateModuleRefreshWithResponse Resolve the images and the module calls of components again.
 //
-// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it.
+// The build runner resolves them. When all are resolved, the control plane builds what changed and makes a release with the commits of the newest one. 409 no_modules, not_built or no_runner if there is nothing to resolve, or no runner to do it, and refresh_running while another refresh of the app has not ended.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23239,7 +23239,7 @@ func (c *ClientWithResponses) ListStateVersionsWithResponse(ctx context.Context,
 	return ParseListStateVersionsResponse(rsp)
 }
 
-// DismissStateWithBodyWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues.
+// DismissStateWithBodyWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23252,7 +23252,7 @@ func (c *ClientWithResponses) DismissStateWithBodyWithResponse(ctx context.Conte
 	return ParseDismissStateResponse(rsp)
 }
 
-// DismissStateWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues.
+// DismissStateWithResponse Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -40,8 +40,8 @@ type RefreshRequest struct {
 
 // Refresh starts to resolve the images and module calls of a locked app's components again, without what was
 // resolved before, and returns the id of the refresh. When the build runner has resolved all of them,
-// the changed components get new inputs, which are built and released. If there is nothing to do,
-// the error is a refusal.
+// the changed components get new inputs, which are built and released. If there is nothing to do, or
+// another refresh of the app has not ended, the error is a refusal.
 func (b *Builder) Refresh(ctx context.Context, tx *store.Tx, row store.App, r RefreshRequest) (string, error) {
 	app, err := readApp(ctx, tx, row.ID)
 	if errors.Is(err, errNothingToBuild) {
@@ -52,6 +52,9 @@ func (b *Builder) Refresh(ctx context.Context, tx *store.Tx, row store.App, r Re
 	}
 	chosen, err := chooseToRefresh(ctx, tx, app, r.Components)
 	if err != nil {
+		return "", err
+	}
+	if err := checkNoRefresh(ctx, tx, row); err != nil {
 		return "", err
 	}
 	runner, err := tx.BuildRunner(ctx, tx.Org, timing.Online.Seconds())
@@ -74,6 +77,18 @@ func (b *Builder) Refresh(ctx context.Context, tx *store.Tx, row store.App, r Re
 		}
 	}
 	return refresh.ID, nil
+}
+
+// checkNoRefresh refuses a refresh of a locked app while another one, dry or not, has not ended. So the build runner
+// has at most one job for each component to resolve, however often somebody asks.
+func checkNoRefresh(ctx context.Context, tx *store.Tx, app store.App) error {
+	running, err := tx.RunningRefresh(ctx, tx.Org, app.ID)
+	if err != nil {
+		return ignoreNotFound(err)
+	}
+	return refusal.New(refusal.Conflict, "refresh_running",
+		fmt.Sprintf("a refresh of app %s, which %s requested, has not ended", app.Name, running.RequestedBy),
+		fmt.Sprintf("Wait until it has ended, or cancel it: `nuon builds cancel-refresh %s %s`.", app.Name, running.ID))
 }
 
 // resolvedOf names what a refresh resolves for a component.

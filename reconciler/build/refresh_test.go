@@ -170,7 +170,47 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// TestRefreshBackAndForth: a refresh that comes back to an earlier resolution uses its build again.
+// TestOneRefreshAtATime: while a refresh of an app has not ended, dry or not, another one is refused and makes no job,
+// and the schedule tries again soon.
+func TestOneRefreshAtATime(t *testing.T) {
+	b := newBench(t, withImage(t, `tag = "1.4"`))
+	b.builder.RefreshEvery(time.Hour)
+	b.connect(true)
+	b.sync()
+	b.succeed("sandbox", "metrics")
+	one := imageAt("1.4", "1.4", "one")
+	b.succeedWith(one)
+	jobs := func() int { return len(b.list("select id from jobs where owner_kind = 'refresh'")) }
+	for _, dry := range []bool{true, false} {
+		first, err := b.refresh(build.RefreshRequest{DryRun: dry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := jobs()
+		for _, again := range []build.RefreshRequest{{DryRun: true}, {}, {Components: []string{"web"}}} {
+			_, err := b.refresh(again)
+			var refused *refusal.Error
+			if !errors.As(err, &refused) || refused.Code != "refresh_running" || refused.Kind != refusal.Conflict ||
+				!strings.Contains(refused.Title, "which ada requested") ||
+				!strings.Contains(refused.Remedy, "nuon builds cancel-refresh hello "+first) {
+				t.Errorf("dry %t, then %+v: %v", dry, again, err)
+			}
+		}
+		if err := b.builder.RefreshOnSchedule(t.Context(), b.org, b.app); err != nil {
+			t.Errorf("the schedule: %v", err)
+		}
+		if n := jobs(); n != before {
+			t.Errorf("there are %d jobs, before %d", n, before)
+		}
+		soon := b.list("select id from due where kind = 'images' and at < now() + interval '11 minutes'")
+		if len(soon) != 1 {
+			t.Errorf("due soon: %v", soon)
+		}
+		b.endRefresh(first, api.JobResult{Status: api.JobResultStatusSucceeded, Build: api.BuildResult{Modules: one}})
+	}
+}
+
+// TestCancelRefresh: a cancelled refresh fails and changes nothing.
 func TestCancelRefresh(t *testing.T) {
 	repo := calling(t)
 	b := newBench(t, repo)
@@ -213,6 +253,7 @@ func TestCancelRefresh(t *testing.T) {
 	b.wantBuilds(map[string]int{"web": 1})
 }
 
+// TestRefreshBackAndForth: a refresh that comes back to an earlier resolution uses its build again.
 func TestRefreshBackAndForth(t *testing.T) {
 	b := newBench(t, calling(t))
 	b.connect(true)

@@ -13,7 +13,8 @@ import (
 // scheduleActor is who requests the refreshes of a schedule, in the cause of a release.
 const scheduleActor = "the schedule"
 
-// retryRefresh is when a refresh is tried again that could not start, such as without a build runner.
+// retryRefresh is when a refresh is tried again that could not start, such as without a build runner or during another
+// refresh.
 const retryRefresh = 10 * time.Minute
 
 // Schedule makes a refresh of the images of each of the org's apps due that has images and no time for it. It does
@@ -54,8 +55,7 @@ func (b *Builder) RefreshOnSchedule(ctx context.Context, org, appID string) erro
 	})
 }
 
-// refreshImages starts a refresh of an app's images. It starts none if the app has no images that were built, or
-// another refresh is running.
+// refreshImages starts a refresh of an app's images. It starts none if the app has no images that were built.
 func (b *Builder) refreshImages(ctx context.Context, tx *store.Tx, row store.App) error {
 	app, err := readApp(ctx, tx, row.ID)
 	if errors.Is(err, errNothingToBuild) {
@@ -74,11 +74,7 @@ func (b *Builder) refreshImages(ctx context.Context, tx *store.Tx, row store.App
 			names = append(names, c.row.Name)
 		}
 	}
-	last, err := tx.LastRefresh(ctx, tx.Org, row.ID)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	if len(names) == 0 || err == nil && last.Status == refreshRunning {
+	if len(names) == 0 {
 		return nil
 	}
 	_, err = b.Refresh(ctx, tx, row, RefreshRequest{Components: names, Actor: scheduleActor})

@@ -34,7 +34,7 @@ func mergeOutcome(outcome, app string, sentences []string, otherwise string) str
 	if outcome != "" {
 		lines = strings.Split(outcome, "\n")
 	}
-	head := "app " + app + ": "
+	head := outcomeHead(app)
 	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, head) })
 	if at < 0 && len(sentences) == 0 && otherwise != "" {
 		sentences = []string{otherwise}
@@ -54,4 +54,17 @@ func mergeOutcome(outcome, app string, sentences []string, otherwise string) str
 		return outcome
 	}
 	return text
+}
+
+// outcomeHead returns the start of the line about an app in a summary.
+func outcomeHead(app string) string { return "app " + app + ": " }
+
+// OutcomeOf returns the part of a revision's summary that is about one app, or "".
+func OutcomeOf(outcome, app string) string {
+	for line := range strings.SplitSeq(outcome, "\n") {
+		if strings.HasPrefix(line, outcomeHead(app)) {
+			return line
+		}
+	}
+	return ""
 }

@@ -77,6 +77,15 @@ func (c *check) checkForm(in appconfig.Input, sealed bool) {
 	}
 }
 
+// Differ reports whether values differ from those of an install. A sensitive value that is entered again does.
+func Differ(kept []store.InstallInput, given []api.InputValue) bool {
+	return slices.ContainsFunc(given, func(v api.InputValue) bool {
+		return !slices.ContainsFunc(kept, func(k store.InstallInput) bool {
+			return k.Name == v.Name && k.Value != nil && v.Sealed.IsZero() && *k.Value == v.Value
+		})
+	})
+}
+
 // Put stores values of an install's inputs that Check has accepted. ours is the control plane's
 // key. Put locks the install's runner like the registration does: if the runner registered its
 // key concurrently, neither transaction would see the other's row, and a secret would stay sealed

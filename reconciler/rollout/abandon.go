@@ -40,6 +40,7 @@ func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Insta
 		return err
 	}
 	for _, forget := range []func() error{
+		func() error { return RecordDesiredBy(ctx, tx, locked.ID, actor) },
 		func() error { return tx.DeleteRejections(ctx, tx.Org, locked.ID, []string{component}) },
 		func() error {
 			return tx.DeleteOutputs(ctx, store.DeleteOutputsParams{OrgID: tx.Org, InstallID: locked.ID, Scope: "component",
@@ -75,11 +76,9 @@ func (s *snapshot) checkAbandonable(ctx context.Context, tx *store.Tx, p *instal
 		return conflict(CodeReadable,
 			"Its runner can open it, so plan with it: `nuon deploy`, or `nuon installs deprovision` to remove what is there.",
 			"the state of %s is sealed to the key %s, which the runner has", name, newest.KeyID)
-	case s.install.Approval == "approve-all":
-		return conflict(CodeApproveAll, fmt.Sprintf("Require approvals first: nuon installs update %s --approval prompt.",
-			s.address()),
-			"plans of install %s are applied without a person, and the next one of %s may create again what exists",
-			s.install.Name, name)
+	}
+	if err := s.checkNextPlanIsRead(name); err != nil {
+		return err
 	}
 	busy, err := tx.BusyComponents(ctx, tx.Org, []string{s.install.ID})
 	for _, b := range busy {
@@ -89,4 +88,16 @@ func (s *snapshot) checkAbandonable(ctx context.Context, tx *store.Tx, p *instal
 		}
 	}
 	return err
+}
+
+// checkNextPlanIsRead returns an error if the install's rule could approve the next plan of a component whose next
+// plan starts from an older state or from none.
+func (s *snapshot) checkNextPlanIsRead(component string) error {
+	if s.install.Approval != "approve-all" {
+		return nil
+	}
+	return conflict(CodeApproveAll, fmt.Sprintf("Require approvals first: nuon installs update %s --approval prompt.",
+		s.address()),
+		"plans of install %s are applied without a person, and the next one of %s may create again what exists",
+		s.install.Name, component)
 }

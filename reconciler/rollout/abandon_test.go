@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -112,6 +113,39 @@ func TestWhatCannotBeAbandonedIsRefusedInWords(t *testing.T) {
 		}
 	}
 	w.want(w.list("select status from states"), "[kept kept]")
+}
+
+// TestNothingIsDismissedThatARuleWouldPlan: the plan after a dismissed version starts from an older
+// state and may create again what exists, so an install that approves plans automatically is
+// refused, and the version stays contested. With approvals, a person answers that plan.
+func TestNothingIsDismissedThatARuleWouldPlan(t *testing.T) {
+	w := newProvisionedWorld(t)
+	w.exec("update installs set approval = 'approve-all', allow_destroy = true")
+	for n, status := range []string{"contested", "withheld"} {
+		version := 2*n + 2
+		w.putState("network", "first", "kept")
+		w.putState("network", "other", status)
+		err := w.dismiss("network", version)
+		var conflict *refusal.Error
+		if !errors.As(err, &conflict) || conflict.Code != rollout.CodeApproveAll ||
+			!strings.Contains(conflict.Remedy, "nuon installs update hello/acme --approval prompt") {
+			t.Errorf("%s: %v", status, err)
+		}
+		w.want(w.one("select status from states where version = $1", version), status)
+	}
+	if err := w.dismiss("network", 1); !errors.Is(err, tfstate.ErrNotContested) {
+		t.Errorf("a kept version: %v", err)
+	}
+	if err := w.dismiss("netwrk", 1); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("another component: %v", err)
+	}
+	w.exec("update installs set approval = 'prompt'")
+	delete(w.state, "network")
+	for _, version := range []int{2, 4} {
+		must(t, w.dismiss("network", version))
+	}
+	w.want(w.runJobs(), "[plan network]")
+	w.want(w.asked(), "[network]")
 }
 
 // TestNothingIsAbandonedUnderAWorkflow: a component that a workflow is changing

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
 // This file records who changed the desired state of an install. What starts later because of it is in nobody's name,
@@ -17,6 +18,15 @@ func RecordDesiredBy(ctx context.Context, tx *store.Tx, installID, by string) er
 		return fmt.Errorf("record who changed the desired state of install %s: %w", installID, err)
 	}
 	return nil
+}
+
+// RecordInstallChange records that a person changed what the workflows of a locked install plan, such as its pin.
+// Approvers' rules for running workflows end with it. changed names what was changed.
+func RecordInstallChange(ctx context.Context, tx *store.Tx, installID, by, changed string) error {
+	if err := workflow.VoidRules(ctx, tx, installID, by, changed); err != nil {
+		return err
+	}
+	return RecordDesiredBy(ctx, tx, installID, by)
 }
 
 // clearDesiredBy deletes who changed the desired states of the installs that have reached them.

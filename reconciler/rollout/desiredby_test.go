@@ -45,6 +45,17 @@ func (w *world) ownChange(actor string) bool {
 	return refused > 0
 }
 
+// reject is vera's no to the plans of components.
+func (w *world) reject(components ...string) {
+	w.Helper()
+	for _, component := range components {
+		approval := w.one(`select a.id from approvals a join plans p on p.id = a.plan_id where a.status = 'waiting' and
+			p.component = $1`, component)
+		must(w, w.respond(approval, workflow.Reject, "vera", "not now"))
+	}
+	w.queue()
+}
+
 // TestNobodyApprovesTheirOwnChangeLater checks that on an install with approvals_by_others, a person does not approve
 // what starts later because of their request, such as a teardown while another workflow was running: it is in nobody's
 // name. Another person may approve it, and after it, the first may approve what a push causes.
@@ -90,6 +101,48 @@ func TestNobodyApprovesTheirOwnChangeLater(t *testing.T) {
 			w.cancel("alice")
 			must(w, w.pin(1))
 			w.queue()
+		}, "deploy"},
+		"a retry of what another person rejected": {func(w *world) {
+			w.build("web", "succeeded")
+			w.build("metrics", "succeeded")
+			w.look()
+			w.runJobs()
+			w.reject("metrics")
+			w.retry("plan", "metrics")
+		}, "deploy"},
+		"a retry in a new workflow, which is canceled": {func(w *world) {
+			w.build("metrics", "succeeded")
+			w.look()
+			w.runJobs()
+			w.reject("metrics")
+			w.retry("plan", "metrics")
+			w.cancel("alice")
+			w.build("metrics", "succeeded")
+			w.look()
+		}, "deploy"},
+		"a restore of what another person rejected, which is canceled": {func(w *world) {
+			w.putState("network", "first", "kept")
+			w.putState("network", "second", "kept")
+			w.build("network", "succeeded")
+			w.look()
+			w.runJobs()
+			w.reject("network")
+			must(w, w.askRestore("network", 1))
+			w.cancel("alice")
+			w.look()
+		}, "deploy"},
+		"a dismissed state": {func(w *world) {
+			w.putState("network", "first", "kept")
+			w.putState("network", "other", "contested")
+			w.look()
+			delete(w.state, "network")
+			must(w, w.dismiss("network", 2))
+		}, "deploy"},
+		"an abandoned state": {func(w *world) {
+			w.putState("network", "first", "kept")
+			w.sealedTo("network", "key-lost")
+			delete(w.state, "network")
+			must(w, w.abandon("network"))
 		}, "deploy"},
 		"a change that another person added to": {func(w *world) {
 			request(w, redeploy)

@@ -36,7 +36,7 @@ func Pin(ctx context.Context, tx *store.Tx, install store.Install, number int, r
 		PinReason: reason, PinnedBy: by}); err != nil {
 		return fmt.Errorf("pin install %s: %w", install.Name, err)
 	}
-	if err := RecordDesiredBy(ctx, tx, install.ID, by); err != nil {
+	if err := RecordInstallChange(ctx, tx, install.ID, by, "the pin"); err != nil {
 		return err
 	}
 	install.PinReleaseID, install.PinReason, install.PinnedBy = &r.ID, reason, by
@@ -60,7 +60,7 @@ func Unpin(ctx context.Context, tx *store.Tx, install store.Install, by string) 
 	if err := tx.PinInstall(ctx, store.PinInstallParams{OrgID: tx.Org, ID: install.ID}); err != nil {
 		return fmt.Errorf("unpin install %s: %w", install.Name, err)
 	}
-	if err := RecordDesiredBy(ctx, tx, install.ID, by); err != nil {
+	if err := RecordInstallChange(ctx, tx, install.ID, by, "the pin"); err != nil {
 		return err
 	}
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install.ID})

@@ -22,7 +22,7 @@ const (
 	maxEnvBytes = 32 << 10
 )
 
-// The codes of the refusals of Request, RequestAction, RequestRestore and Abandon.
+// The codes of the refusals of Request, RequestAction, RequestRestore, Dismiss and Abandon.
 const (
 	CodeUnknownComponent = "unknown_component"
 	CodeUnknownAction    = "unknown_action"

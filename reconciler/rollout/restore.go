@@ -88,6 +88,9 @@ func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install stor
 	} else if err != nil {
 		return "", err
 	}
+	if err := RecordDesiredBy(ctx, tx, locked.ID, actor); err != nil {
+		return "", err
+	}
 	if err := tx.DeleteRejections(ctx, tx.Org, locked.ID, []string{component}); err != nil {
 		return "", err
 	}
@@ -100,6 +103,34 @@ func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install stor
 		Restore: workflow.Restore{Component: component, InstallComponent: p.row.ID,
 			Restore: api.Restore{Version: version, Digest: state.Digest}},
 	})
+}
+
+// Dismiss records a person's decision that a contested or withheld version of a component's state is not needed. The
+// component's next plan starts from an older state and may create again what exists, so a person must approve it: an
+// install that approves plans automatically is refused. The caller audits the call. Errors: store.ErrNotFound,
+// tfstate.ErrNotContested, *refusal.Error.
+func (r *Rollout) Dismiss(ctx context.Context, tx *store.Tx, install store.Install, component string, version int,
+	reason, actor string) error {
+	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
+	if err != nil {
+		return fmt.Errorf("install %s: %w", install.Name, err)
+	}
+	s, err := loadLocked(ctx, tx, locked, r.configs)
+	if err != nil {
+		return err
+	}
+	p := s.components[component]
+	if p == nil {
+		return fmt.Errorf("component %s of install %s: %w", component, locked.Name, store.ErrNotFound)
+	}
+	words := fmt.Sprintf("dismissed by %s: %s", actor, reason)
+	if err := tfstate.Dismiss(ctx, tx, p.row, int32(min(version, 1<<30)), words); err != nil { //nolint:gosec // bounded
+		return err
+	}
+	if err := s.checkNextPlanIsRead(component); err != nil {
+		return err
+	}
+	return RecordDesiredBy(ctx, tx, locked.ID, actor)
 }
 
 // RestoreTarget returns the module whose state a restore changes (workflow.ResolvedInstall).

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
-	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -45,20 +43,14 @@ func (w *world) planRestore(spec api.PlanSpec) api.JobResult {
 }
 
 // dismiss is a person who declares a contested version not needed.
-func (w *world) dismiss(component string, version int32) {
+func (w *world) dismiss(component string, version int) error {
 	w.Helper()
-	must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
-		if _, err := tx.LockInstall(ctx, tx.Org, w.install); err != nil {
-			return err
-		}
-		places, err := tx.ListInstallComponents(ctx, tx.Org, w.install)
-		if err != nil {
-			return err
-		}
-		i := slices.IndexFunc(places, func(p store.InstallComponent) bool { return p.Name == component })
-		return tfstate.Dismiss(ctx, tx, places[i], version, "dismissed by alice")
-	}))
+	err := w.in(func(ctx context.Context, tx *store.Tx) error {
+		return w.rollout.Dismiss(ctx, tx, store.Install{ID: w.install, Name: "acme"}, component, version, "not needed",
+			"alice")
+	})
 	w.queue()
+	return err
 }
 
 func (w *world) askRestore(component string, version int) error {
@@ -92,15 +84,16 @@ func TestAContestedVersionStopsItsComponentUntilAPersonDismissesIt(t *testing.T)
 	w.want(status+": "+reason, "waiting: waits: network, which has a contested state version")
 	status, reason = w.status()
 	w.want(status+": "+reason, "stalled: network: "+contestedWords)
-	w.dismiss("network", 2)
-	w.runJobs()
+	w.exec("update installs set approval = 'prompt'")
+	must(t, w.dismiss("network", 2))
+	w.approveAll()
 	status, _ = w.status()
 	w.want(status, "current")
 	// A contested version of a component that is current also leads to a plan before
 	// it counts as current again.
 	w.putState("metrics", "late", "contested")
 	w.look()
-	w.dismiss("metrics", 1)
+	must(t, w.dismiss("metrics", 1))
 	w.want(w.runJobs(), "[plan metrics]")
 	status, _ = w.status()
 	w.want(status, "current")

@@ -26,6 +26,9 @@ func (r *Rollout) Retry(ctx context.Context, tx *store.Tx, f workflow.Failure, a
 	if f.Action.Action != "" {
 		return s.retryAction(ctx, tx, f, actor)
 	}
+	if err := RecordDesiredBy(ctx, tx, install.ID, actor); err != nil {
+		return "", err
+	}
 	if err := tx.DeleteRejectionsOfWorkflow(ctx, tx.Org, f.Workflow.ID, f.Components); err != nil {
 		return "", err
 	}

@@ -169,8 +169,8 @@ func (w *world) until(job string) api.Offer {
 }
 
 // TestAWholeWorkflowIsCheckedWhenItsApprovalIsUsed: between the approval and the
-// apply the rule is withdrawn, or its approver loses the permission. Then nothing is
-// applied, and a person must approve.
+// apply the rule is withdrawn, its approver loses the permission, or a person changes
+// what the workflow plans. Then nothing is applied, and a person must approve.
 func TestAWholeWorkflowIsCheckedWhenItsApprovalIsUsed(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
@@ -191,6 +191,7 @@ func TestAWholeWorkflowIsCheckedWhenItsApprovalIsUsed(t *testing.T) {
 			w.exec("insert into apps (org_id, id, name) values ($1, 'app_other', 'other')", w.org)
 			w.exec("update tokens set app_id = 'app_other' where id = $1", vera)
 		}, "vera can no longer approve"},
+		{"the install is changed", func() { must(t, w.pin(1)) }, "alice changed the pin of the install afterwards"},
 	} {
 		w.exec("update tokens set revoked_at = null, expires_at = null, role = 'approver', app_id = null")
 		w.input("greeting", strings.Repeat("h", n+1))

@@ -805,6 +805,29 @@ func (q *Queries) RefreshOfComponent(ctx context.Context, orgID string, iD strin
 	return i, err
 }
 
+const runningRefresh = `-- name: RunningRefresh :one
+select org_id, id, app_id, status, dry_run, requested_by, error, release, created_at, ended_at from module_refreshes where org_id = $1 and app_id = $2 and status = 'running' limit 1
+`
+
+// RunningRefresh returns the refresh of an app that has not ended.
+func (q *Queries) RunningRefresh(ctx context.Context, orgID string, appID string) (ModuleRefresh, error) {
+	row := q.db.QueryRow(ctx, runningRefresh, orgID, appID)
+	var i ModuleRefresh
+	err := row.Scan(
+		&i.OrgID,
+		&i.ID,
+		&i.AppID,
+		&i.Status,
+		&i.DryRun,
+		&i.RequestedBy,
+		&i.Error,
+		&i.Release,
+		&i.CreatedAt,
+		&i.EndedAt,
+	)
+	return i, err
+}
+
 const setBuildJob = `-- name: SetBuildJob :execrows
 update builds set job_id = $1 where org_id = $2 and id = $3 and status = 'queued' and job_id is null
 `

@@ -675,6 +675,24 @@ func (q *Queries) RotateWebhook(ctx context.Context, arg RotateWebhookParams) (i
 	return result.RowsAffected(), nil
 }
 
+const runnerLoad = `-- name: RunnerLoad :one
+select count(*)::int as installs, coalesce(bool_or(approvals_by_others), false)::boolean as by_others
+from installs where org_id = $1 and runner_id = $2
+`
+
+type RunnerLoadRow struct {
+	Installs int32
+	ByOthers bool
+}
+
+// RunnerLoad returns how many installs a runner works for, and whether one of them requires approvals by others.
+func (q *Queries) RunnerLoad(ctx context.Context, orgID string, runnerID string) (RunnerLoadRow, error) {
+	row := q.db.QueryRow(ctx, runnerLoad, orgID, runnerID)
+	var i RunnerLoadRow
+	err := row.Scan(&i.Installs, &i.ByOthers)
+	return i, err
+}
+
 const setCredentialRepositories = `-- name: SetCredentialRepositories :execrows
 update credentials set repositories = $1 where org_id = $2 and id = $3
 `

@@ -1626,6 +1626,33 @@ func (q *Queries) TouchWorkflow(ctx context.Context, orgID string, iD string) er
 	return err
 }
 
+const voidWorkflowRules = `-- name: VoidWorkflowRules :many
+update workflows set rule = rule || jsonb_build_object('void', $1::text), revision = revision + 1
+where org_id = $2 and install_id = $3 and status = 'running' and rule is not null and rule ->> 'void' is null
+returning id
+`
+
+// VoidWorkflowRules ends the approvers' rules for the running workflows of an install, and returns the workflows' ids.
+func (q *Queries) VoidWorkflowRules(ctx context.Context, why string, orgID string, installID string) ([]string, error) {
+	rows, err := q.db.Query(ctx, voidWorkflowRules, why, orgID, installID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const waitingScripts = `-- name: WaitingScripts :one
 select id, subject from approvals where org_id = $1 and workflow_id = $2::text and kind = 'scripts' and status = 'waiting'
 `

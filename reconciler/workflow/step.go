@@ -10,12 +10,16 @@ import (
 )
 
 // RetryStep restarts what failed at a step, in the step's own workflow while that
-// runs. Errors: store.ErrNotFound; a *refusal.Error with CodeWorkflowEnded if the workflow
-// has ended, so that a new one is needed, or with CodeNotRetryable.
+// runs. It records the actor as one who changed the desired state, because it deletes
+// rejections: the next plan is in the name of the workflow's requester. Errors:
+// store.ErrNotFound; a *refusal.Error with CodeWorkflowEnded if the workflow has ended,
+// so that a new one is needed, or with CodeNotRetryable.
 func (e *Engine) RetryStep(ctx context.Context, tx *store.Tx, workflowID, stepID, actor string) error {
-	err := e.applyRequest(ctx, tx, workflowID, stepID, func(g *Graph, s *Step) ([]Command,
-		error) {
-		return Retry(g, s, actor)
+	err := e.applyRequest(ctx, tx, workflowID, stepID, func(f *executor, s *Step) ([]Command, error) {
+		if err := tx.AddDesiredBy(ctx, actor, tx.Org, f.install.ID); err != nil {
+			return nil, err
+		}
+		return Retry(f.graph, s, actor)
 	})
 	if err != nil {
 		return fmt.Errorf("retry step %s: %w", stepID, err)
@@ -29,8 +33,8 @@ func (e *Engine) SkipStep(ctx context.Context, tx *store.Tx, workflowID, stepID,
 	if len(reason) > maxReasonBytes {
 		return reasonTooLong()
 	}
-	err := e.applyRequest(ctx, tx, workflowID, stepID, func(g *Graph, s *Step) ([]Command, error) {
-		return Skip(g, s, actor, reason)
+	err := e.applyRequest(ctx, tx, workflowID, stepID, func(f *executor, s *Step) ([]Command, error) {
+		return Skip(f.graph, s, actor, reason)
 	})
 	if err != nil {
 		return fmt.Errorf("skip step %s: %w", stepID, err)
@@ -41,7 +45,7 @@ func (e *Engine) SkipStep(ctx context.Context, tx *store.Tx, workflowID, stepID,
 // applyRequest applies a person's request about one step. It first advances the workflow until
 // the core returns no more commands, then runs the request's commands and advances again.
 func (e *Engine) applyRequest(ctx context.Context, tx *store.Tx, workflowID, stepID string,
-	ask func(*Graph, *Step) ([]Command, error)) error {
+	ask func(*executor, *Step) ([]Command, error)) error {
 	f, s, err := e.loadStep(ctx, tx, workflowID, stepID)
 	if err != nil {
 		return err
@@ -54,7 +58,7 @@ func (e *Engine) applyRequest(ctx context.Context, tx *store.Tx, workflowID, ste
 			f.row.Number,
 			f.graph.Status)
 	}
-	todo, err := ask(f.graph, s)
+	todo, err := ask(f, s)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ type storedRule struct {
 	Token  string    `json:"token"` // id of the token; the permission ends with it
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason,omitempty"`
+	Void   string    `json:"void,omitempty"` // why it approves nothing since a change of the install
 }
 
 func decodeRule(w store.Workflow) (*storedRule, error) {
@@ -71,6 +72,8 @@ func (k *storedRule) toAPI(w store.Workflow, now store.RulesOfWorkflowsRow) api.
 	rule := api.WorkflowRule{By: k.By, At: k.At, Reason: k.Reason}
 	switch {
 	case w.Status != string(Running): // its rule ended with it
+	case k.Void != "":
+		rule.Void = k.Void
 	case !now.MayApprove:
 		rule.Void = k.By + " can no longer approve: the token was revoked or has expired"
 	case checkOwnChange(store.Install{ApprovalsByOthers: now.ApprovalsByOthers, DesiredBy: now.DesiredBy}, w.RequestedBy,
@@ -160,6 +163,25 @@ func RevokeWorkflowRule(ctx context.Context, tx *store.Tx, workflowID string) er
 			row.Number, install.Name)
 	}
 	return setWorkflowRule(ctx, tx, row, nil)
+}
+
+// VoidRules ends the approvers' rules for the running workflows of a locked install, because a person changed what the
+// workflows plan: an approver has not seen that. changed names what was changed.
+func VoidRules(ctx context.Context, tx *store.Tx, installID, actor, changed string) error {
+	why := fmt.Sprintf("%s changed %s of the install afterwards", actor, changed)
+	voided, err := tx.VoidWorkflowRules(ctx, why, tx.Org, installID)
+	if err != nil {
+		return fmt.Errorf("end the rules for the workflows of install %s: %w", installID, err)
+	}
+	for _, id := range voided {
+		if err := tx.Notify(ctx, store.ChannelWorkflows, tx.Org+"/"+id); err != nil {
+			return err
+		}
+		if err := tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: id}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lockRunning reads a running workflow under the lock of its install.

@@ -73,6 +73,9 @@ func (s *soak) settle(ctx context.Context, r *rand.Rand, install string) {
 				verb = "restore"
 			}
 			decided = true
+			if verb == "dismiss" { // the next plan starts from an older state, so a person must approve it
+				s.do(ctx, "require approvals", "installs", "update", install, "--approval", "prompt")
+			}
 			s.do(ctx, verb, "state", verb, install, state.Component, fmt.Sprint(version.Version), "--reason",
 				"the soak has looked at it")
 		}

@@ -78,31 +78,43 @@ func assign(ctx context.Context, tx *store.Tx, key string, body api.Assignment) 
 	return viewApproval(ctx, tx, a.ID)
 }
 
-// checkAssignee returns an error unless a person or program of this name may answer the approval.
+// checkAssignee returns an error unless a person or program of this name may answer the approval. A caller that sees
+// one app alone gets the same error for every token that may not: the org's tokens are not for it.
 func checkAssignee(ctx context.Context, tx *store.Tx, name string, a api.Approval) error {
-	no := func(why string) error {
-		return refusal.New(refusal.Invalid, "no_approver", fmt.Sprintf("cannot assign to %.100q: %s", name, why),
-			"List who can approve (nuon tokens list).")
+	no := func(why, remedy string) error {
+		return refusal.New(refusal.Invalid, "no_approver", fmt.Sprintf("cannot assign to %.100q: %s", name, why), remedy)
 	}
 	found, err := tx.ViewToken(ctx, tx.Org, name)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return no("there is no token of this name")
-	case err != nil:
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
+	why := "there is no token of this name"
+	if err == nil {
+		why = cannotAnswer(tx, found, name, a)
+	}
+	switch {
+	case why == "":
+		return nil
+	case tx.App != "":
+		return no("there is no token of this name that may answer it", "Ask an admin of the org who can approve.")
+	}
+	return no(why, "List who can approve (nuon tokens list).")
+}
+
+// cannotAnswer returns why a token may not answer an approval, or "".
+func cannotAnswer(tx *store.Tx, found store.ViewTokenRow, name string, a api.Approval) string {
 	t := found.Token
 	switch {
 	case t.Name != name:
-		return no("use the name of the token, " + t.Name)
+		return "use the name of the token, " + t.Name
 	case t.RevokedAt != nil:
-		return no("the token is revoked")
+		return "the token is revoked"
 	case t.ExpiresAt != nil && t.ExpiresAt.Before(tx.Now()):
-		return no("the token has expired")
+		return "the token has expired"
 	case roleNamed(t.Role) < approver:
-		return no(fmt.Sprintf("the token is %s, and only approvers and admins can answer", t.Role))
-	case found.App != "" && found.App != a.App:
-		return no("the token is only for app " + found.App)
+		return fmt.Sprintf("the token is %s, and only approvers and admins can answer", t.Role)
+	case t.AppID != nil && found.App != a.App: // without a name, the app is none that the caller sees
+		return "the token is only for app " + found.App
 	}
-	return nil
+	return ""
 }

@@ -213,80 +213,6 @@ func knownRule(rule string) error {
 		"prompt", "approve-all")
 }
 
-// runnerFor returns the runner for a new install: the one that it names, the shared one, or a new
-// one. It locks the runner before a row refers to it, because the install's secrets are sealed to
-// the key that the runner has at commit.
-func (s *Server) runnerFor(
-	ctx context.Context, tx *store.Tx, n api.NewInstall,
-) (store.Runner, api.CreatedRunner, error) {
-	r, created, err := s.chosenRunner(ctx, tx, n)
-	if err == nil {
-		r, err = tx.LockRunner(ctx, tx.Org, r.ID)
-	}
-	return r, created, err
-}
-
-func (s *Server) chosenRunner(
-	ctx context.Context, tx *store.Tx, n api.NewInstall,
-) (store.Runner, api.CreatedRunner, error) {
-	r, found, err := existingRunner(ctx, tx, n.Runner)
-	if err != nil || found {
-		return r, api.CreatedRunner{}, err
-	}
-	if _, err := tx.ViewRunner(ctx, tx.Org, n.Name); !isNotFound(err) {
-		return store.Runner{}, api.CreatedRunner{}, orTaken(err, n.Name)
-	}
-	r, registration, err := s.addRunner(ctx, tx, api.NewRunner{Name: n.Name, Kind: api.NewRunnerKindInstall})
-	return r, api.CreatedRunner{Runner: viewRunner(tx, r), RegistrationToken: registration}, err
-}
-
-// existingRunner returns the runner that a new install names, or the shared one. found is false if
-// the install needs a new one.
-func existingRunner(ctx context.Context, tx *store.Tx, name string) (r store.Runner, found bool, err error) {
-	if name == "" {
-		shared, err := tx.ViewSharedRunners(ctx, tx.Org)
-		if err != nil || len(shared) == 0 {
-			return store.Runner{}, false, err
-		}
-		return shared[0], true, nil
-	}
-	r, err = tx.ViewRunner(ctx, tx.Org, name)
-	if err == nil {
-		err = runnerIsSeen(ctx, tx, r)
-	}
-	if err == nil && r.Kind != "install" {
-		err = problem.Error{
-			Status: http.StatusUnprocessableEntity, Code: "bad_runner",
-			Title: "runner " + quoted(name) + " builds; an install needs an install runner",
-		}
-	}
-	return r, err == nil, named("runner", name, err)
-}
-
-// runnerIsSeen returns ErrNotFound for a runner that works for no install that the caller sees,
-// unless it is shared, because a runner has the permissions of a customer's account.
-func runnerIsSeen(ctx context.Context, tx *store.Tx, r store.Runner) error {
-	if tx.App == "" || r.Shared {
-		return nil
-	}
-	installs, err := tx.InstallsOfRunner(ctx, tx.Org, r.ID)
-	if err == nil && len(installs) == 0 {
-		err = store.ErrNotFound
-	}
-	return err
-}
-
-// orTaken returns the error of a runner lookup, or, if the runner was found, that its name is in
-// use.
-func orTaken(err error, name string) error {
-	if err != nil {
-		return err
-	}
-	return problem.New(http.StatusConflict, "exists",
-		"a new runner cannot be named like the install: there is a runner "+quoted(name)+" already",
-		"Share that runner with --runner "+name+", name another, or choose another name.")
-}
-
 // UpdateInstall implements PATCH /v1/installs/{install}.
 func (s *Server) UpdateInstall(ctx context.Context, r UpdateInstallRequestObject) (UpdateInstallResponseObject, error) {
 	install, err := s.moveInstall(ctx, r.Install, func(ctx context.Context, tx *store.Tx, row store.Install) error {
@@ -333,8 +259,13 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 		if err := inputs.Put(ctx, tx, s.key, row, c.Inputs); err != nil {
 			return err
 		}
+		if inputs.Differ(kept, c.Inputs) {
+			if err := workflow.VoidRules(ctx, tx, row.ID, who.actor, "the inputs"); err != nil {
+				return err
+			}
+		}
 	}
-	if err := forgetNos(ctx, tx, row, as); err != nil {
+	if err := recordChange(ctx, tx, row, as); err != nil {
 		return err
 	}
 	err = tx.ChangeInstall(ctx, store.ChangeInstallParams{

@@ -205,7 +205,8 @@ func TestFourEyes(t *testing.T) {
 }
 
 // TestWhoChangedAnInstall checks that an install stores who created it or changed its desired state through each
-// operation, and nobody who changed something else.
+// operation, and nobody who changed something else. It also checks which of them end an approver's rule for a running
+// workflow.
 func TestWhoChangedAnInstall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -218,29 +219,59 @@ func TestWhoChangedAnInstall(t *testing.T) {
 	if got := stored(); got != created {
 		t.Fatalf("created by %q", got)
 	}
+	w.one.add("workflows", "id", "wfl_east", "install_id", w.text("select id from installs where name = 'east'"),
+		"kind", "deploy", "number", 1, "status", "running", "reason", "r", "requested_by", "nuon")
+	override := func(vars string) api.InstallChange {
+		return api.InstallChange{Overrides: map[string]api.ComponentOverride{"web": {TFVars: vars}}}
+	}
+	input := func(size string) api.InstallChange {
+		return api.InstallChange{Inputs: []api.InputValue{{Name: "size", Value: size}}}
+	}
+	output := func(vpc string) map[string]any {
+		return map[string]any{"set": []any{map[string]any{"name": "vpc_id", "value": vpc}}}
+	}
+	w.ok(http.MethodPatch, path, input("m"), http.StatusOK)
+	toggle := api.InstallChange{Toggles: map[string]bool{"api": false}}
 	for name, c := range map[string]struct {
 		method, path string
 		body         any
 		changes      bool
+		ends         string // what a rule for a workflow names that has ended
 	}{
-		"a label":     {http.MethodPatch, path, api.InstallChange{Labels: map[string]string{"a": "b"}}, false},
-		"a setting":   {http.MethodPatch, path, api.InstallChange{AllowDestroy: ptr(true)}, false},
-		"a toggle":    {http.MethodPatch, path, api.InstallChange{Toggles: map[string]bool{"api": false}}, true},
-		"a pin":       {http.MethodPost, path + "/pin", api.NewPin{Release: 1}, true},
-		"a pin's end": {http.MethodDelete, path + "/pin", nil, true},
-		"a deploy":    {http.MethodPost, path + "/workflows", api.NewWorkflow{Kind: "deploy"}, true},
+		"a label":           {http.MethodPatch, path, api.InstallChange{Labels: map[string]string{"a": "b"}}, false, ""},
+		"a setting":         {http.MethodPatch, path, api.InstallChange{AllowDestroy: ptr(true)}, false, ""},
+		"a toggle":          {http.MethodPatch, path, toggle, true, "toggles"},
+		"an override":       {http.MethodPatch, path, override("a = 2"), true, "overrides"},
+		"the same override": {http.MethodPatch, path, override("a = 1"), false, ""},
+		"an override's end": {http.MethodPatch, path, override(""), true, "overrides"},
+		"an input":          {http.MethodPatch, path, input("l"), false, "inputs"},
+		"the same input":    {http.MethodPatch, path, input("m"), false, ""},
+		"stack outputs":     {http.MethodPost, path + "/stack-outputs", output("vpc-2"), true, "stack outputs"},
+		"the same outputs":  {http.MethodPost, path + "/stack-outputs", output("vpc-1"), false, ""},
+		"a pin":             {http.MethodPost, path + "/pin", api.NewPin{Release: 1}, true, "pin"},
+		"a pin's end":       {http.MethodDelete, path + "/pin", nil, true, "pin"},
+		"a deploy":          {http.MethodPost, path + "/workflows", api.NewWorkflow{Kind: "deploy"}, true, ""},
 	} {
-		w.exec(`update installs i set desired_by = '{}', toggles = '{}',
+		w.ok(http.MethodPost, path+"/stack-outputs", output("vpc-1"), http.StatusOK)
+		w.exec(`update installs i set desired_by = '{}', toggles = '{}', overrides = '{"web": {"tf_vars": "a = 1"}}',
 			pin_release_id = (select r.id from releases r where r.app_id = i.app_id) where name = 'east'`)
+		w.exec("update install_inputs set value = 'm' where name = 'size'")
+		w.exec(`update workflows set rule = '{"by": "vera", "token": "tok_vera"}' where id = 'wfl_east'`)
 		if got := w.call(w.one.token["approver"], c.method, c.path, c.body); got.Status >= http.StatusBadRequest {
 			t.Fatalf("%s: %d %s", name, got.Status, got.Body)
 		}
-		want := ""
+		want, void := "", ""
 		if c.changes {
 			want = w.one.mark + "-approver"
 		}
 		if got := stored(); got != want {
 			t.Errorf("%s: stored are %q, want %q", name, got, want)
+		}
+		if c.ends != "" {
+			void = w.one.mark + "-approver changed the " + c.ends + " of the install afterwards"
+		}
+		if got := w.text("select coalesce(rule->>'void', '') from workflows where id = 'wfl_east'"); got != void {
+			t.Errorf("%s: the rule of the workflow ended because of %q, want %q", name, got, void)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -152,11 +153,21 @@ func revisionIsSeen(ctx context.Context, tx *store.Tx, id string) error {
 	return err
 }
 
-// viewRevisions returns revisions by id, without missing ones.
+// viewRevisions returns revisions by id, without missing ones. Several apps may read one revision; a
+// caller that sees one app alone gets the outcome for that app.
 func viewRevisions(ctx context.Context, tx *store.Tx, ids []string) (map[string]api.Revision, error) {
 	rows, err := tx.ViewRevisions(ctx, tx.Org, ids)
 	if err != nil {
 		return nil, err
+	}
+	if tx.App != "" && len(rows) > 0 {
+		app, err := tx.AppByID(ctx, tx.Org, tx.App)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			rows[i].Revision.Outcome = catalog.OutcomeOf(rows[i].Revision.Outcome, app.Name)
+		}
 	}
 	all, err := eachErr(rows, revisionOf)
 	return byID(all, func(r api.Revision) string { return r.ID }), err

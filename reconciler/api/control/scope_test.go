@@ -25,13 +25,19 @@ var ofTheOrg = []string{
 
 // TestATokenForOneAppSeesNothingOfAnother calls every operation of the document, as an admin of one
 // app, with the objects of another app of the same org, by id and by name. The responses equal
-// those to the same requests for objects that never existed, and nothing changes.
+// those to the same requests for objects that never existed, and nothing changes. What it reads of
+// its own app shows nothing of an app that the same repository has.
 func TestATokenForOneAppSeesNothingOfAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.one.fill()
 	w.one.fillStates()
 	other := w.one.sibling("sibling4k8")
+	neighbor := &tenant{w: w, org: w.one.org, mark: "neighbor2p8", token: w.one.token, ids: map[string]string{}}
+	sharing := neighbor.app("neighbor2p8-app", hello("web"))
+	w.exec("update apps set watch_id = $1 where id = $2", w.one.ids["watch"], sharing)
+	w.exec("update revisions set outcome = $1 where id = $2", "app neighbor2p8-app: web.toml: neighbor2p8 is unknown\n"+
+		"app "+w.one.mark+"-app: version 1 of "+w.one.mark, w.one.ids["revision"])
 	bearer := w.one.mintFor("admin")
 	w.status(bearer) // records the first use of the token
 	never := ghost(other)
@@ -65,6 +71,21 @@ func TestATokenForOneAppSeesNothingOfAnother(t *testing.T) {
 	}
 	if after := w.rows("where org_id = $1", w.one.org.ID); after != before {
 		t.Errorf("something was changed from\n%s\nto\n%s", before, after)
+	}
+	outcome := "version 1 of " + w.one.mark
+	for _, op := range operations(t) {
+		if op.Method != http.MethodGet || slices.Contains(ofTheOrg, op.ID) {
+			continue
+		}
+		for _, r := range requests(t, op, w.one) {
+			got := w.call(bearer, op.Method, r.path, nil)
+			if strings.Contains(got.Body, neighbor.mark) || strings.Contains(got.Body, other.mark) {
+				t.Errorf("%s shows another app: %s", r.path, got.Body)
+			}
+			if strings.Contains(r.path, "/explain/revision/") && !strings.Contains(got.Body, outcome) {
+				t.Errorf("%s does not show %q: %s", r.path, outcome, got.Body)
+			}
+		}
 	}
 }
 
@@ -263,4 +284,44 @@ func TestAnAnswerIsRememberedForTheScopeThatGotIt(t *testing.T) {
 	}
 	w.refusedAs(w.call(w.one.mintFor("admin"), http.MethodPost, "/v1/installs", body, "Idempotency-Key", "k"),
 		http.StatusConflict, "idempotency_key_reused")
+}
+
+// TestATokenForOneAppLearnsNothingOfTokens checks that such a token cannot find out by assignments which tokens the org
+// has: every token that may not answer gets the same response as none.
+func TestATokenForOneAppLearnsNothingOfTokens(t *testing.T) {
+	t.Parallel()
+	w := asking(t)
+	other := w.one.sibling("sibling4k8")
+	past := time.Now().Add(-time.Hour)
+	mint := func(of *tenant, role string, app, expires, revoked any) string {
+		of.mint(role, ptr(time.Now().Add(time.Hour)), nil)
+		w.exec("update tokens set app_id = $2, expires_at = $3, revoked_at = $4 where id = $1", of.ids["token"], app, expires,
+			revoked)
+		return w.text("select name from tokens where id = $1", of.ids["token"])
+	}
+	names := map[string]string{
+		"none": "no-such-token", "a viewer": w.one.mark + "-viewer",
+		"an id":    w.text("select id from tokens where name = $1", w.one.mark+"-admin"),
+		"expired":  mint(w.one, "approver", nil, past, nil),
+		"revoked":  mint(w.one, "approver", nil, nil, past),
+		"of other": mint(other, "approver", other.ids["app"], nil, nil),
+	}
+	mine := mint(w.one, "approver", w.one.ids["app"], nil, nil)
+	bearer := w.one.mintFor("approver")
+	assign := func(name string) answer {
+		return w.call(bearer, http.MethodPut, "/v1/approvals/"+w.one.ids["approval"]+"/assignee",
+			map[string]any{"assignee": name})
+	}
+	said := func(name string) string { return strings.ReplaceAll(assign(name).Body, name, "…") }
+	for kind, name := range names {
+		p := w.refusedAs(assign(name), http.StatusUnprocessableEntity, "no_approver")
+		if got, want := said(name), said(names["none"]); got != want || strings.Contains(p.Detail, "tokens list") {
+			t.Errorf("%s: %s, want %s", kind, got, want)
+		}
+	}
+	for _, name := range []string{mine, w.one.mark + "-admin"} {
+		if got := assign(name); got.Status != http.StatusOK {
+			t.Errorf("%s: %d %s", name, got.Status, got.Body)
+		}
+	}
 }

@@ -152,7 +152,7 @@ type ServerInterface interface {
 
 	// (GET /v1/installs/{install}/components/{component}/states)
 	ListStateVersions(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, params ListStateVersionsParams)
-	// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues.
+	// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/dismiss)
 	DismissState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, version InStateVersion)
 	// RestoreState Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.
@@ -8462,7 +8462,7 @@ type StrictServerInterface interface {
 
 	// (GET /v1/installs/{install}/components/{component}/states)
 	ListStateVersions(ctx context.Context, request ListStateVersionsRequestObject) (ListStateVersionsResponseObject, error)
-	// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues.
+	// DismissState Dismiss a contested or withheld version. It stays listed, and the component continues. 409 approve_all if the install approves plans automatically.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/dismiss)
 	DismissState(ctx context.Context, request DismissStateRequestObject) (DismissStateResponseObject, error)
 	// RestoreState Restore a stored or contested version as the newest one, through a workflow with a plan that a person approves. Only the state changes; resulting differences are planned afterwards.

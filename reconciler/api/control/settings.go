@@ -288,9 +288,9 @@ func viewOverrides(all map[string]appconfig.Override) map[string]api.ComponentOv
 	return out
 }
 
-// forgetNos removes the rejections of the components that are switched now, because the person
-// requests them again, and records who did.
-func forgetNos(ctx context.Context, tx *store.Tx, before, after store.Install) error {
+// recordChange records who changed the toggles or the overrides of an install. It removes the rejections of the
+// components that are switched now, because the person requests them again.
+func recordChange(ctx context.Context, tx *store.Tx, before, after store.Install) error {
 	was, err := settingsOf(before)
 	if err != nil {
 		return err
@@ -305,10 +305,16 @@ func forgetNos(ctx context.Context, tx *store.Tx, before, after store.Install) e
 			switched = append(switched, name)
 		}
 	}
+	actor := callerOf(ctx).actor
+	if !maps.Equal(was.overrides, is.overrides) {
+		if err := rollout.RecordInstallChange(ctx, tx, before.ID, actor, "the overrides"); err != nil {
+			return err
+		}
+	}
 	if len(switched) == 0 { // an empty list would mean all of them
 		return nil
 	}
-	if err := rollout.RecordDesiredBy(ctx, tx, before.ID, callerOf(ctx).actor); err != nil {
+	if err := rollout.RecordInstallChange(ctx, tx, before.ID, actor, "the toggles"); err != nil {
 		return err
 	}
 	return tx.DeleteRejections(ctx, tx.Org, before.ID, switched)

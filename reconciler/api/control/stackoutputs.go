@@ -19,6 +19,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
+// stackOutputsWord names stack outputs in messages about their change.
+const stackOutputsWord = "the stack outputs"
+
 // GetStackOutputs implements GET /v1/installs/{install}/stack-outputs.
 func (s *Server) GetStackOutputs(
 	ctx context.Context, r GetStackOutputsRequestObject,
@@ -235,6 +238,9 @@ func recordStackOutputs(
 	}); err != nil {
 		return err
 	}
+	if err := rollout.RecordInstallChange(ctx, tx, install.ID, callerOf(ctx).actor, stackOutputsWord); err != nil {
+		return err
+	}
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install.ID})
 }
 
@@ -252,7 +258,11 @@ func (s *Server) ForgetStack(ctx context.Context, r ForgetStackRequestObject) (F
 		if install, err = tx.LockInstall(ctx, tx.Org, install.ID); err != nil {
 			return err
 		}
-		if err := s.services.PhoneHome.Forget(ctx, tx, install, callerOf(ctx).actor, r.Body.Reason); err != nil {
+		actor := callerOf(ctx).actor
+		if err := s.services.PhoneHome.Forget(ctx, tx, install, actor, r.Body.Reason); err != nil {
+			return err
+		}
+		if err := rollout.RecordInstallChange(ctx, tx, install.ID, actor, stackOutputsWord); err != nil {
 			return err
 		}
 		view, err = currentStackOutputs(ctx, tx, install)

@@ -151,7 +151,7 @@ func (s *Server) DismissState(ctx context.Context, r DismissStateRequestObject) 
 			return err
 		}
 		actor := callerOf(ctx).actor
-		err = tfstate.Dismiss(ctx, tx, place, int32(view.Version), "dismissed by "+actor+": "+r.Body.Reason) //nolint:gosec // a row's
+		err = s.services.Rollout.Dismiss(ctx, tx, install, place.Name, view.Version, r.Body.Reason, actor)
 		if errors.Is(err, tfstate.ErrNotContested) {
 			return problem.New(http.StatusConflict, "not_contested",
 				fmt.Sprintf("version %d of the state of %s is %s, neither contested nor withheld",

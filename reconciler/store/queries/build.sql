@@ -110,6 +110,10 @@ on conflict (org_id, kind, id) do nothing;
 -- name: LastRefresh :one
 select * from module_refreshes where org_id = @org_id and app_id = @app_id and not dry_run order by created_at desc, id desc limit 1;
 
+-- RunningRefresh returns the refresh of an app that has not ended.
+-- name: RunningRefresh :one
+select * from module_refreshes where org_id = @org_id and app_id = @app_id and status = 'running' limit 1;
+
 -- NextRefresh returns when the images of an app are resolved again.
 -- name: NextRefresh :one
 select at from due where org_id = @org_id and kind = 'images' and id = @app_id::text;

@@ -188,6 +188,11 @@ values (@org_id, @install_id, @version, @digest, @cloud, @name, @region, @files,
 -- name: InstallsOfRunner :many
 select id from installs where org_id = @org_id and runner_id = @runner_id order by id;
 
+-- RunnerLoad returns how many installs a runner works for, and whether one of them requires approvals by others.
+-- name: RunnerLoad :one
+select count(*)::int as installs, coalesce(bool_or(approvals_by_others), false)::boolean as by_others
+from installs where org_id = @org_id and runner_id = @runner_id;
+
 -- ViewInputsToReseal returns the sensitive inputs of a runner's installs that are sealed to another key than its own.
 -- name: ViewInputsToReseal :many
 select ii.* from install_inputs ii join installs i on i.org_id = ii.org_id and i.id = ii.install_id

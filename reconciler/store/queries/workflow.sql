@@ -141,6 +141,12 @@ where a.org_id = @org_id and a.plan_id = @plan_id::text and a.status = 'approved
 -- name: SetWorkflowRule :execrows
 update workflows set rule = sqlc.narg('rule'), revision = revision + 1 where org_id = @org_id and id = @id and status = 'running';
 
+-- VoidWorkflowRules ends the approvers' rules for the running workflows of an install, and returns the workflows' ids.
+-- name: VoidWorkflowRules :many
+update workflows set rule = rule || jsonb_build_object('void', @why::text), revision = revision + 1
+where org_id = @org_id and install_id = @install_id and status = 'running' and rule is not null and rule ->> 'void' is null
+returning id;
+
 -- RulesOfWorkflows returns, for workflows with an approver's rule, whether the approver's token may still answer
 -- approvals of the app, whether the install forbids people to approve what they requested, and who changed its desired
 -- state.
