@@ -181,8 +181,8 @@ func paste(text string) tea.KeyMsg {
 	return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(text), Paste: true}
 }
 
-// TestCopiesAreOneLine checks that a shell gets one line of printable text from the clipboard, and that it splits a
-// command into its words, whatever a name contains.
+// TestCopiesAreOneLine checks that the clipboard gets one line of printable text, and that names in commands are
+// quoted.
 func TestCopiesAreOneLine(t *testing.T) {
 	s := newStage(t, plainTheme, 100, 30, newPlane(t))
 	s.do(s.copy("wfl_1\ntouch x\r\x1b[A"))

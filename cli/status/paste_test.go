@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCommandsCanBePasted checks that a shell splits the command of every action item into the same words, whatever the
-// names of the control plane contain.
+// TestCommandsCanBePasted checks that a shell splits the command of every action item into the same words if the names
+// contain what a shell would run.
 func TestCommandsCanBePasted(t *testing.T) {
 	const suffix = "; touch x $(id) `id` ' \" \n\x1b[2J"
 	plain, hostile := busy().actionItems(noon), busy()
