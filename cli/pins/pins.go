@@ -216,10 +216,10 @@ func (s *Store) ambiguous(of Install) error {
 	first := ""
 	for _, pin := range s.all {
 		switch {
-		case of.New || pin.Context != s.context || of.Typed != pin.Name:
+		case of.New || pin.Context != s.context || of.Typed != pin.Name || id.Valid("app", pin.App):
 		case first == "":
 			first = pin.App
-		case !sameApp(first, pin.App):
+		case first != pin.App:
 			return fmt.Errorf("%q can mean %s/%s or %s: name the app; nothing was sent", of.Typed, first, pin.Name,
 				pin.address())
 		}
