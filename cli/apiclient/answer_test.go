@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -162,6 +163,23 @@ func TestCodeIs(t *testing.T) {
 	if !CodeIs(err, "not_found") || CodeIs(err, "unpushed") ||
 		CodeIs(errors.New("not_found"), "not_found") || CodeIs(nil, "") {
 		t.Error("codes are mixed up")
+	}
+}
+
+// TestListsEnd checks that a list ends whose cursors alternate, or whose pages have new cursors without an end.
+func TestListsEnd(t *testing.T) {
+	alternate := map[string]string{"": "b", "b": "c", "c": "b"}
+	got, err := ListAll(func(cursor string) ([]int, string, error) { return []int{1}, alternate[cursor], nil })
+	if !errors.Is(err, ErrRepeatedPage) || got != nil {
+		t.Errorf("alternating cursors: %v, %v", got, err)
+	}
+	read := 0
+	_, err = ListAll(func(string) ([]int, string, error) {
+		read++
+		return nil, strconv.Itoa(read), nil
+	})
+	if exitcode.CodeOf(err) != exitcode.Unreachable || read != maxPages {
+		t.Errorf("read %d pages: %v", read, err)
 	}
 }
 

@@ -140,27 +140,3 @@ func checkResponse(r *http.Response, err error) error {
 	}
 	return &Problem{p}
 }
-
-// ListAll reads all pages of a list.
-func ListAll[T any](page func(cursor string) (items []T, next string, err error)) ([]T, error) {
-	all, cursor := []T{}, ""
-	for {
-		items, next, err := page(cursor)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, items...)
-		switch next {
-		case "":
-			return all, nil
-		case cursor:
-			return nil, ErrRepeatedPage
-		}
-		cursor = next
-	}
-}
-
-// ErrRepeatedPage is the error for a list whose pages would never end.
-var ErrRepeatedPage = exitcode.With(exitcode.Unreachable,
-	errors.New("the control plane returned the same page of a list twice; check its address with `nuon context "+
-		"list`"))

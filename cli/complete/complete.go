@@ -100,14 +100,18 @@ func names(ctx context.Context, e *cmdenv.Env, source Source, args []string, wor
 }
 
 // completions returns the names that start with word, in the format of shell completion. It
-// omits names that cannot be printed on a line unchanged.
+// omits names that a shell would split, expand or run, because bash and fish insert some
+// completions unquoted, and names that would be flags. It returns each name once: bash inserts
+// what equal names have in common, with their descriptions.
 func completions(found []Name, word string, but []string) []string {
 	var out []string
+	seen := map[string]bool{}
 	for _, n := range found {
-		if n.Name == "" || console.Line(n.Name) != n.Name ||
+		if seen[n.Name] || console.ShellWord(n.Name) != n.Name || strings.HasPrefix(n.Name, "-") ||
 			!strings.HasPrefix(n.Name, word) || slices.Contains(but, n.Name) {
 			continue
 		}
+		seen[n.Name] = true
 		if n.About != "" {
 			n.Name = cobra.CompletionWithDesc(n.Name, console.Line(n.About))
 		}

@@ -180,6 +180,19 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestNoNameRunsAsCode checks that no name is offered that a shell could run or that is a flag, and that equal names
+// are offered once.
+func TestNoNameRunsAsCode(t *testing.T) {
+	found := []Name{{"", ""}, {"--yes", ""}, {"acme", "$(x) 1"}, {"acme", "$(x) 2"}}
+	for _, bad := range []string{"`x`1", "$(x)", ";b", " b", "\nb", "|b", "&b", ">b", "'b", `"b`, `\b`, "*", "{b,c}",
+		"\x1bb"} {
+		found = append(found, Name{"a" + bad, ""})
+	}
+	if got := completions(found, "", nil); !slices.Equal(got, []string{"acme\t$(x) 1"}) {
+		t.Errorf("offered %q", got)
+	}
+}
+
 // TestAShellIsNeverHeldUp checks that any failure gives no completions and no
 // message. The slow server never answers, so only the timeout ends the call.
 func TestAShellIsNeverHeldUp(t *testing.T) {

@@ -129,7 +129,7 @@ func (o *createOptions) run(ctx context.Context, c *cobra.Command, args []string
 	}
 	o.new.ID = id.New("ins")
 	if o.new.Inputs, err = entered.seal(ctx, o.env, client, sealingContext{
-		install: pins.Install{ID: o.new.ID, App: o.new.App, Name: o.new.Name},
+		install: pins.Install{ID: o.new.ID, App: o.new.App, Name: o.new.Name, New: true},
 		which:   keyOfNew(o.new.Runner),
 		given:   o.values.key,
 	}); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // readStack returns a version of an install's stack. Without a version it renders the stack, which becomes a new
@@ -75,8 +76,19 @@ func checkVersion(c *cobra.Command, flag string, version int) error {
 	return nil
 }
 
-// writeStack writes the files of a stack into a directory.
+// stackFileForm matches the names of the files of a stack: in one directory, not hidden, and only of the kinds that
+// stacks have.
+var stackFileForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*\.(json|service|sh|tf)$`)
+
+// writeStack writes the files of a stack into a directory, or none if the name of one is not that of a stack's file: a
+// control plane could otherwise choose files that programs run, such as a Makefile.
 func writeStack(dir string, stack api.Stack) error {
+	for _, f := range stack.Files {
+		if !stackFileForm.MatchString(f.Name) {
+			return fmt.Errorf("the control plane returned a file %q in the stack, which no stack has; nothing was written",
+				f.Name)
+		}
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the files hold no secrets
 		return err
 	}
@@ -104,7 +116,7 @@ func showStack(w io.Writer, stack api.Stack, dir string) error {
 		case len(stack.Files) == 1:
 			_, err = io.WriteString(w, f.Content)
 		default:
-			_, err = fmt.Fprintf(w, "# %s\n%s", f.Name, f.Content)
+			_, err = fmt.Fprintf(w, "# %s\n%s", console.Line(f.Name), f.Content)
 		}
 		if err != nil {
 			return err

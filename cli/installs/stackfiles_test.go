@@ -1,16 +1,19 @@
 package installs
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -67,12 +70,68 @@ func TestStackRender(t *testing.T) {
 	}
 }
 
-// TestStackFilesStayInside checks that a control plane cannot choose where files are written.
+// TestStackFilesStayInside checks that a control plane can choose neither where files are written nor files that other
+// programs run or read, and that nothing is written if one of the names is refused.
 func TestStackFilesStayInside(t *testing.T) {
+	for _, name := range []string{"../outside", "../a.json", ".git/config", "a/b.json", `a\b.json`, ".envrc", ".a.json",
+		"Makefile", "a.json\n", "", "/a.json", "a.json/", ".json", "-a.json", "a.tfrc"} {
+		dir := filepath.Join(t.TempDir(), "stack")
+		err := writeStack(dir, api.Stack{Files: []api.StackFile{{Name: "main.tf"}, {Name: name, Content: "x"}}})
+		if _, there := os.Stat(dir); err == nil || there == nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
 	dir := t.TempDir()
-	err := writeStack(filepath.Join(dir, "stack"), api.Stack{Files: []api.StackFile{{Name: "../outside", Content: "x"}}})
-	if _, there := os.Stat(filepath.Join(dir, "outside")); err == nil || there == nil {
-		t.Errorf("wrote outside: %v", err)
+	for _, name := range []string{"template.json", "install.tf", "boot.sh", "nuon-runner.service"} {
+		if err := writeStack(dir, api.Stack{Files: []api.StackFile{{Name: name}}}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestStackCommandsCanBePasted checks that a shell splits the commands for a stack into the same words if its names
+// contain what a shell would run, and that its region cannot be another host.
+func TestStackCommandsCanBePasted(t *testing.T) {
+	const bad = "; touch x $(id) `id` ' \n\x1b[2J"
+	words := func(stack api.Stack) (all []string) {
+		commands, err := stackCommands("acme", stack)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range commands {
+			out, err := exec.Command("sh", "-c", `printf '%s\0' `+command).Output()
+			if err != nil || console.Text(command) != command {
+				t.Fatalf("%s: %v", command, err)
+			}
+			text := strings.ReplaceAll(string(out), console.Line(bad), "")
+			all = append(all, strings.Split(text, "\x00")...)
+		}
+		return all
+	}
+	template := func(name string) string {
+		content, _ := json.Marshal(map[string]any{"parameters": map[string]any{name: map[string]string{"type": "string"}}})
+		return string(content)
+	}
+	module := []api.StackFile{{Name: "install.tf"}, {Name: "main.tf"}}
+	for cloud, files := range map[string][2][]api.StackFile{
+		"aws": {{{Name: "template.json", Content: template("a")}}, {{Name: "template.json" + bad,
+			Content: template("a" + bad)}}},
+		"azure": {{{Name: "azuredeploy.json", Content: template("a")}}, {{Name: "azuredeploy.json" + bad,
+			Content: template("a" + bad)}}},
+		"gcp": {module, module},
+	} {
+		plain := words(api.Stack{Cloud: cloud, Name: "shop", Region: "here", Files: files[0]})
+		got := words(api.Stack{Cloud: cloud, Name: "shop" + bad, Region: "here" + bad, Files: files[1]})
+		if diff := cmp.Diff(plain, got); diff != "" {
+			t.Errorf("%s: %s", cloud, diff)
+		}
+	}
+	for _, region := range []string{"evil.example/", "a.b", "a\n"} {
+		stack := templates[1]
+		stack.Region, stack.TemplateURL = region, "https://b.s3.amazonaws.com/t.json"
+		if link, err := linkOf(t.Context(), "acme", stack, ""); err == nil {
+			t.Errorf("region %q: %+v", region, link)
+		}
 	}
 }
 

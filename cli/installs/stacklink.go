@@ -19,8 +19,10 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // StackLink is how a customer creates or updates a stack.
@@ -75,6 +77,10 @@ first.`,
 func linkOf(ctx context.Context, install string, stack api.Stack, uploaded string) (link StackLink, err error) {
 	link.Version = stack.Version
 	switch {
+	case len(stack.Files) == 0:
+		err = errors.New("the control plane returned a stack without files")
+	case !regionForm.MatchString(stack.Region):
+		err = fmt.Errorf("the control plane returned the region %q of the stack, which no cloud has", stack.Region)
 	case uploaded != "" && len(stack.Files) != 1:
 		err = exitcode.Usagef("--template-url is for stacks of a single file, and this one is a Terraform module")
 	case uploaded != "":
@@ -88,6 +94,9 @@ func linkOf(ctx context.Context, install string, stack api.Stack, uploaded strin
 	}
 	return link, err
 }
+
+// regionForm matches the name of a region, or none. A region is a part of the name of a host.
+var regionForm = lazyregexp.New(`^[A-Za-z0-9-]*$`)
 
 // consoleLink returns the link that opens a template in the console of AWS or the portal of Azure.
 func consoleLink(template string, stack api.Stack) string {
@@ -138,77 +147,81 @@ func checkPublished(ctx context.Context, template string, stack api.Stack) error
 // maxTemplateBody is the size of a template that AWS accepts without a bucket.
 const maxTemplateBody = 51_200
 
-// stackCommands returns the commands that create or update a stack.
+// stackCommands returns the commands that create or update a stack. Texts of the control plane are quoted, so that a
+// person can paste a command.
 func stackCommands(install string, stack api.Stack) ([]string, error) {
 	dir := stack.Name
-	commands := []string{"nuon installs stack render " + install + " --output-dir " + dir}
+	commands := []string{line("nuon", "installs", "stack", "render", install, "--output-dir", dir)}
 	if len(stack.Files) > 1 { // a Terraform module
-		apply := "terraform -chdir=" + dir + " apply"
+		apply := []string{"terraform", "-chdir=" + dir, "apply"}
 		if stack.Cloud == "azure" {
 			commands = append(commands, resourceGroup(stack))
-			apply += " -var resource_group_name=" + stack.Name
+			apply = append(apply, "-var", "resource_group_name="+stack.Name)
 		}
-		commands = append(commands, "terraform -chdir="+dir+" init", apply)
+		commands = append(commands, line("terraform", "-chdir="+dir, "init"), line(apply...))
 		if stack.Cloud == "gcp" {
 			location := cmp.Or(stack.Region, "LOCATION")
 			commands = append(commands, "# or, instead of the two commands before, with Infrastructure Manager, which keeps "+
 				"the state; ACCOUNT needs roles/config.agent:",
-				"gcloud infra-manager deployments apply projects/PROJECT/locations/"+location+"/deployments/"+stack.Name+
-					" \\\n  --local-source="+dir+" --service-account=projects/PROJECT/serviceAccounts/ACCOUNT")
+				line("gcloud", "infra-manager", "deployments", "apply",
+					"projects/PROJECT/locations/"+location+"/deployments/"+stack.Name)+" \\\n  "+
+					line("--local-source="+dir, "--service-account=projects/PROJECT/serviceAccounts/ACCOUNT"))
 		}
 		return commands, nil
 	}
+	template := dir + "/" + stack.Files[0].Name
 	switch stack.Cloud {
 	case "aws":
 		required, _, err := requiredParameters(stack.Files[0].Content)
 		if err != nil {
 			return nil, err
 		}
-		command := "aws cloudformation deploy --template-file " + dir + "/" + stack.Files[0].Name + " \\\n  --stack-name " +
-			stack.Name + " --capabilities CAPABILITY_NAMED_IAM CAPABILITY_AUTO_EXPAND"
+		options := []string{"--stack-name", stack.Name, "--capabilities", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"}
 		if stack.Region != "" {
-			command += " --region " + stack.Region
+			options = append(options, "--region", stack.Region)
 		}
 		if len(stack.Files[0].Content) > maxTemplateBody {
-			command += " --s3-bucket BUCKET"
+			options = append(options, "--s3-bucket", "BUCKET")
 		}
-		if len(required) > 0 {
-			command += " \\\n  --parameter-overrides"
-			for _, name := range required {
-				command += " " + name + "=VALUE"
-			}
-		}
-		return append(commands, command), nil
+		command := line("aws", "cloudformation", "deploy", "--template-file", template) + " \\\n  " + line(options...)
+		return append(commands, command+valuesOption("--parameter-overrides", required)), nil
 	case "azure":
-		return azureCommands(commands, dir, stack)
+		return azureCommands(commands, template, stack)
 	}
 	return nil, fmt.Errorf("stacks for %s cannot be created yet", stack.Cloud)
 }
 
+// line returns a part of a command line: printable words that a shell splits as they are given.
+func line(words ...string) string { return console.Line(console.CommandLine(words...)) }
+
+// valuesOption returns the line of a command with an option for the values of parameters; empty without parameters.
+func valuesOption(option string, parameters []string) string {
+	if len(parameters) == 0 {
+		return ""
+	}
+	words := []string{option}
+	for _, name := range parameters {
+		words = append(words, name+"=VALUE")
+	}
+	return " \\\n  " + line(words...)
+}
+
 // azureCommands appends the commands that create or update a stack on Azure. The last one asks for the secrets, so that
 // none gets into the history of a shell.
-func azureCommands(commands []string, dir string, stack api.Stack) ([]string, error) {
+func azureCommands(commands []string, template string, stack api.Stack) ([]string, error) {
 	required, secrets, err := requiredParameters(stack.Files[0].Content)
 	if err != nil {
 		return nil, err
 	}
-	command := "az deployment group create --resource-group " + stack.Name + " --name " + stack.Name +
-		" \\\n  --template-file " + dir + "/" + stack.Files[0].Name
-	var values []string
-	for _, name := range required {
-		if !slices.Contains(secrets, name) {
-			values = append(values, name+"=VALUE")
-		}
-	}
-	if len(values) > 0 {
-		command += " \\\n  --parameters " + strings.Join(values, " ")
-	}
-	return append(commands, resourceGroup(stack), command), nil
+	plain := slices.DeleteFunc(required, func(name string) bool { return slices.Contains(secrets, name) })
+	command := line("az", "deployment", "group", "create", "--resource-group", stack.Name, "--name", stack.Name) +
+		" \\\n  " + line("--template-file", template)
+	return append(commands, resourceGroup(stack), command+valuesOption("--parameters", plain)), nil
 }
 
 // resourceGroup returns the command that creates the resource group of a stack on Azure.
 func resourceGroup(stack api.Stack) string {
-	return "az group create --name " + stack.Name + " --location " + cmp.Or(stack.Region, "LOCATION")
+	return line("az", "group", "create", "--name", stack.Name, "--location", cmp.Or(stack.Region, "LOCATION"))
 }
 
 // requiredParameters returns the parameters of a template that have no default, by name, and which of them Azure hides.

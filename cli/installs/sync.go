@@ -229,7 +229,7 @@ func (o *syncRun) apply(ctx context.Context, client *apiclient.Client, app *appc
 	var failed []error
 	for _, d := range todo {
 		id, err := o.one(ctx, client, d, secrets[d.Install], sealingContext{
-			install: pins.Install{App: name, Name: d.Install}, which: keyOfNew(o.runner), given: keys[d.Install],
+			install: pins.Install{App: name, Name: d.Install, New: true}, which: keyOfNew(o.runner), given: keys[d.Install],
 		})
 		switch {
 		case errors.Is(err, exitcode.Interrupted):

@@ -101,6 +101,9 @@ func trust(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, typed, 
 		return err
 	}
 	of := pinnedInstall(i, typed)
+	if err := of.Check(); err != nil {
+		return err
+	}
 	key, err := secretinput.FetchKey(ctx, client, api.GetSealingKeyParams{Install: i.ID})
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/pins"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
@@ -174,7 +175,56 @@ func TestAnotherInstallsKeyIsNone(t *testing.T) {
 	l.do(t, e, 0, "update globex --secret token=env:TOKEN")
 	says(t, l.do(t, e, exitcode.Failed, updateToken), `returned install hello/globex (ins_globex) for "acme"`)
 	l.install.Name = "acme"
-	says(t, l.do(t, e, exitcode.Failed, updateToken), "install ins_globex is pinned as globex")
+	says(t, l.do(t, e, exitcode.Failed, updateToken), "install ins_globex is pinned as hello/globex")
+}
+
+// TestATypedNameMeansOneInstall checks that after the first use no value is sealed if the control plane answers with
+// another install that has what the person typed as its id or its name, and that no text with a slash or a line break
+// is a name.
+func TestATypedNameMeansOneInstall(t *testing.T) {
+	known := id.New("ins")
+	for name, c := range map[string]struct {
+		typed  string
+		answer api.Install
+	}{
+		"name as id":           {"acme", api.Install{ID: "acme", App: "x", Name: "zzz"}},
+		"app and name as name": {"hello/acme", api.Install{ID: "ins_x", App: "x", Name: "hello/acme"}},
+		"app and name as id":   {"hello/acme", api.Install{ID: "hello/acme", App: "x", Name: "zzz"}},
+		"app with a slash":     {"hello/acme", api.Install{ID: "ins_x", App: "hello/acme", Name: "acme"}},
+		"id as name":           {known, api.Install{ID: "ins_x", App: "x", Name: known}},
+		"id and name":          {known, api.Install{ID: known, App: "x", Name: known}},
+		"two lines":            {"acme", api.Install{ID: "ins_x\nins_y", App: "x", Name: "acme"}},
+	} {
+		for _, holder := range []api.SealingKeyHolder{api.SealingKeyHolderRunner, api.SealingKeyHolderServer} {
+			t.Run(name+", key of "+string(holder), func(t *testing.T) {
+				l, e := hostile(t)
+				l.install.ID = known
+				update := "update " + c.typed + " --secret token=env:TOKEN"
+				l.do(t, e, 0, update)
+				l.key, l.holder, l.install = identity(t), holder, c.answer
+				says(t, l.do(t, e, exitcode.Failed, update), "nothing was sent")
+			})
+		}
+	}
+}
+
+// TestOfSeveralApps checks that a name without an app is refused once installs of several apps are pinned under it, and
+// that the pin of one app is not used for the other.
+func TestOfSeveralApps(t *testing.T) {
+	l, e := hostile(t)
+	l.do(t, e, 0, updateToken)
+	hello := l.install
+	l.key, l.install = identity(t), api.Install{ID: "ins_other", App: "other", Name: "acme"}
+	other := "update other/acme --secret token=env:TOKEN"
+	l.do(t, e, 0, other)
+	l.opens(t, l.key)
+	says(t, l.do(t, e, exitcode.Failed, updateToken), "hello/acme", "other/acme", "name the app")
+	l.install.App = "hello"
+	says(t, l.do(t, e, exitcode.Failed, "update hello/acme --secret token=env:TOKEN"), "is pinned as other/acme")
+	// An app may have been named by its id when its install was created.
+	l.key, l.install = identity(t), hello
+	byID := strings.Replace(createToken, "--app hello", "--app "+id.New("app"), 1)
+	says(t, l.do(t, e, exitcode.Failed, byID), "not the install whose key is pinned")
 }
 
 // TestUntilItsRunnerHasRegistered checks that the control plane's key is used until
@@ -288,6 +338,16 @@ func TestTrust(t *testing.T) {
 	l.do(t, e, 0, updateToken)
 	before := l.print()
 	l.key = identity(t)
+	right := l.install
+	for _, lie := range []api.Install{{ID: "acme", App: "x", Name: "zzz"},
+		{ID: "ins_x", App: "hello", Name: "acme\n  current  " + before}} {
+		l.install = lie
+		atATerminal(e, "yes\n")
+		if said := l.do(t, e, exitcode.Failed, "trust acme"); strings.Contains(said, "Compare") {
+			t.Errorf("asked about %+v:\n%s", lie, said)
+		}
+	}
+	l.install, e.Console.InIsTerminal = right, false
 	says(t, l.do(t, e, exitcode.Usage, "trust acme"), before, l.print(), "--key-fingerprint")
 	says(t, l.do(t, e, exitcode.Failed, "trust acme --key-fingerprint "+before), "canceled: nothing was pinned")
 	for _, answer := range []string{"", "y\n", "no\n"} {

@@ -153,9 +153,11 @@ func (m *model) closeCommand(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// copy puts a text on the clipboard of the terminal (OSC 52), which also works over SSH. A single
-// write to the terminal does not mix with a frame.
+// copy puts a text on the clipboard of the terminal (OSC 52), which also works over SSH. It copies
+// what the screen shows, one printable line, because a shell would run each line of a pasted text.
+// A single write to the terminal does not mix with a frame.
 func (m *model) copy(text string) tea.Cmd {
+	text = console.Line(text)
 	m.say(m.theme.Good, "copied "+text)
 	out := m.out
 	return func() tea.Msg {

@@ -181,6 +181,18 @@ func paste(text string) tea.KeyMsg {
 	return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(text), Paste: true}
 }
 
+// TestCopiesAreOneLine checks that the clipboard gets one line of printable text, and that names in commands are
+// quoted.
+func TestCopiesAreOneLine(t *testing.T) {
+	s := newStage(t, plainTheme, 100, 30, newPlane(t))
+	s.do(s.copy("wfl_1\ntouch x\r\x1b[A"))
+	if want := ansi.SetSystemClipboard("wfl_1 touch x  [A"); !strings.HasSuffix(s.out.String(), want) {
+		t.Errorf("wrote %q, want %q at its end", s.out.String(), want)
+	}
+	s.visit("runner $(id);x").press("!")
+	s.shows("nuon runners get '$(id);x'")
+}
+
 // TestCommandsAndCopies checks that ! shows the commands that print the same, and what y copies.
 func TestCommandsAndCopies(t *testing.T) {
 	s := newStage(t, plainTheme, 100, 30, newPlane(t))

@@ -121,6 +121,7 @@ func (l *List[T]) print(ctx context.Context, c *console.Console, client *apiclie
 func (l *List[T]) pages(ctx context.Context, client *apiclient.Client, args []string,
 	each func([]T) error) (more bool, err error) {
 	at := Page{Args: args, Limit: firstPage}
+	var walked apiclient.Pages
 	for left := l.Limit; ; at.Limit = largePage {
 		if l.Limit > 0 {
 			at.Limit = min(at.Limit, left)
@@ -137,11 +138,11 @@ func (l *List[T]) pages(ctx context.Context, client *apiclient.Client, args []st
 			return false, err
 		}
 		left -= len(items)
-		switch {
-		case !more || l.Limit > 0 && left <= 0:
+		if !more || l.Limit > 0 && left <= 0 {
 			return more, nil
-		case next == at.Cursor:
-			return false, apiclient.ErrRepeatedPage
+		}
+		if err := walked.Next(next); err != nil {
+			return false, err
 		}
 		at.Cursor = next
 	}

@@ -145,15 +145,20 @@ func TestHalfAListIsNoData(t *testing.T) {
 	}
 }
 
-// TestAPageForEver checks that a control plane that returns the same page again is an error.
+// TestAPageForEver checks that a control plane that returns the same page again, or two pages in turn, is an error.
 func TestAPageForEver(t *testing.T) {
 	chosen(t)
 	n := &numbers{}
 	l := n.list(0)
-	l.Page = func(context.Context, *apiclient.Client, Page) ([]int, string, error) { return []int{1}, "again", nil }
-	if _, err := n.run(t, l, "name"); exitcode.CodeOf(err) != exitcode.Unreachable ||
-		!strings.Contains(err.Error(), "twice") {
-		t.Errorf("ended with %v", err)
+	for _, second := range []string{"again", "other"} {
+		after := map[string]string{"": "again", "again": second, "other": "again"}
+		l.Page = func(_ context.Context, _ *apiclient.Client, at Page) ([]int, string, error) {
+			return []int{1}, after[at.Cursor], nil
+		}
+		if _, err := n.run(t, l, "name"); exitcode.CodeOf(err) != exitcode.Unreachable ||
+			!strings.Contains(err.Error(), "twice") {
+			t.Errorf("ended with %v", err)
+		}
 	}
 }
 

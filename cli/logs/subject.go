@@ -156,6 +156,7 @@ func stepNamed(ctx context.Context, client *apiclient.Client, id string) (subjec
 // newestRun returns the newest run of an action on an install that has a log.
 func newestRun(ctx context.Context, client *apiclient.Client, install, action string) (subject, error) {
 	p := api.ListWorkflowsParams{Install: install, Limit: maxWorkflows}
+	var pages apiclient.Pages
 	for {
 		l, err := apiclient.Decode[api.WorkflowList](client.ListWorkflows(ctx, &p))
 		if err != nil {
@@ -172,6 +173,9 @@ func newestRun(ctx context.Context, client *apiclient.Client, install, action st
 			return subject{}, fmt.Errorf("action %s has not run on %s recently; list its triggers with `nuon "+
 				"actions list --install %[2]s`",
 				console.Line(action), console.Line(install))
+		}
+		if err := pages.Next(l.Next); err != nil {
+			return subject{}, err
 		}
 		p.Cursor = l.Next
 	}

@@ -1,14 +1,22 @@
 package pins
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+)
 
 // Install is an install as the control plane describes it and as a person named it.
 type Install struct {
 	ID   string
 	App  string
 	Name string
-	// Typed is the name that the person typed: an id, a name or app/name. It is empty for
-	// a new install.
+	// New reports that the person creates the install, and typed its app and its name.
+	New bool
+	// Typed is the name that the person typed for an install that exists: an id, a name or
+	// app/name.
 	Typed string
 }
 
@@ -20,10 +28,28 @@ func (i Install) String() string {
 	return i.App + "/" + i.Name
 }
 
-// check returns an error if the install is not the one that the person named.
-func (i Install) check() error {
-	switch i.Typed {
-	case "", i.ID, i.Name, i.App + "/" + i.Name:
+// Check returns an error if the install is not the one that the person named. A text in the form of an id means only
+// the install with this id. Every other text means a name, or an app and a name, so a control plane cannot answer with
+// another install whose id is that text. An id, app or name that is empty, cannot be printed or has a slash is an
+// error, because a person could mistake it for another one.
+func (i Install) Check() error {
+	for _, text := range []string{i.ID, i.App, i.Name} {
+		if text == "" || strings.Contains(text, "/") || console.Line(text) != text {
+			return fmt.Errorf("the id, app or name of an install cannot be %q; nothing was sent", text)
+		}
+	}
+	if i.New {
+		return nil
+	}
+	app, name, qualified := strings.Cut(i.Typed, "/")
+	if !qualified {
+		app, name = i.App, i.Typed
+	}
+	named := app == i.App && name == i.Name
+	if id.Valid("ins", i.Typed) {
+		named = i.Typed == i.ID
+	}
+	if named {
 		return nil
 	}
 	return fmt.Errorf("the control plane returned install %s (%s) for %q; nothing was sent", i, i.ID, i.Typed)
@@ -52,20 +78,23 @@ func (k Key) whose() string {
 // reports. Only the first use, for an install without a pin and without a given
 // fingerprint, relies on that holder.
 func (s *Store) Accept(of Install, key Key, given string) (remark string, err error) {
-	if err := of.check(); err != nil {
+	if err := of.Check(); err != nil {
 		return "", err
 	}
 	pins := s.pinsFor(of)
 	own := len(pins) > 0 && pins[0].Install == of.ID
-	if own && pins[0].Name != of.Name {
+	if own && (pins[0].Name != of.Name || !sameApp(pins[0].App, of.App)) {
 		return "", fmt.Errorf("install %s is pinned as %s, but the control plane calls it %s; nothing was sent",
-			of.ID, pins[0].Name, of.Name)
+			of.ID, pins[0].address(), of)
 	}
 	if given != "" {
 		if err := checkFingerprint(of, key, given, pins, own); err != nil {
 			return "", err
 		}
 		return s.pin(of, key, pins, true)
+	}
+	if err := s.ambiguous(of); err != nil {
+		return "", err
 	}
 	for _, pin := range pins {
 		if pin.Fingerprint == key.Fingerprint {
@@ -136,7 +165,7 @@ func changedKeyError(of Install, pin Pin, key Key) error {
 // the same name.
 func replaced(of Install, pin Pin, key Key) error {
 	remedy := compareHint(of)
-	if of.Typed == "" {
+	if of.New {
 		remedy = fmt.Sprintf("If %[1]s was deleted and created again, delete the pin with `nuon installs forget "+
 			"%[1]s`, or pass --key-fingerprint.", of)
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/contexts"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
+	"github.com/nuon-toolkit/nuon/pkg/id"
 )
 
 // Pin is the pinned key of one install.
@@ -35,6 +36,9 @@ type Pin struct {
 	Fingerprint string    `toml:"fingerprint"`
 	Since       time.Time `toml:"since"`
 }
+
+// address returns the name of the pinned install with its app.
+func (p Pin) address() string { return p.App + "/" + p.Name }
 
 // Store holds the pins of one control plane.
 type Store struct {
@@ -194,15 +198,38 @@ func (s *Store) pinsFor(of Install) []Pin {
 	return namesakes
 }
 
-// namesake reports whether the name that a person typed can mean the install of a pin.
-// A name without an app can mean an install of any app.
+// namesake reports whether the name that a person typed, or the name in a response, can mean the install of a pin. A
+// name without an app can mean an install of any app.
 func (s *Store) namesake(of Install, pin Pin) bool {
-	return pin.Context == s.context && pin.Name == of.Name && (pin.App == of.App || of.Typed == pin.Name)
+	return pin.Context == s.context && (of.Typed == pin.Name || of.Typed == pin.address() ||
+		pin.Name == of.Name && sameApp(pin.App, of.App))
+}
+
+// sameApp reports whether two texts can mean the same app. A person may have named the app of a new install by its id.
+func sameApp(one, other string) bool {
+	return one == other || id.Valid("app", one) || id.Valid("app", other)
+}
+
+// ambiguous returns an error if a person typed a name without an app and installs of several apps are pinned under it.
+// The control plane would otherwise choose one of the keys.
+func (s *Store) ambiguous(of Install) error {
+	first := ""
+	for _, pin := range s.all {
+		switch {
+		case of.New || pin.Context != s.context || of.Typed != pin.Name || id.Valid("app", pin.App):
+		case first == "":
+			first = pin.App
+		case first != pin.App:
+			return fmt.Errorf("%q can mean %s/%s or %s: name the app; nothing was sent", of.Typed, first, pin.Name,
+				pin.address())
+		}
+	}
+	return nil
 }
 
 // Trust pins a key that a person has compared, and removes all other pins of the install.
 func (s *Store) Trust(of Install, print string) error {
-	if err := of.check(); err != nil {
+	if err := of.Check(); err != nil {
 		return err
 	}
 	if err := s.save(of, print); err != nil {
@@ -223,6 +250,6 @@ func (s *Store) earlier(of Install) func(Pin) bool {
 // Forget removes the pins of an install by the name that the person typed.
 func (s *Store) Forget(typed string) error {
 	return s.remove(func(p Pin) bool {
-		return p.Install == typed || p.Context == s.context && (p.Name == typed || p.App+"/"+p.Name == typed)
+		return p.Install == typed || p.Context == s.context && (p.Name == typed || p.address() == typed)
 	})
 }

@@ -33,7 +33,7 @@ func TestPinsAtOnce(t *testing.T) {
 	for i := range failed {
 		s := open(t, "")
 		all.Go(func() {
-			_, failed[i] = s.Accept(Install{ID: fmt.Sprint("ins_", i), App: "hello", Name: fmt.Sprint("n", i)},
+			_, failed[i] = s.Accept(Install{ID: fmt.Sprint("ins_", i), App: "hello", Name: fmt.Sprint("n", i), New: true},
 				Key{fmt.Sprint("f", i), true}, "")
 		})
 	}
@@ -53,7 +53,7 @@ func TestPinsAtOnce(t *testing.T) {
 // removed, and that a final slash of the URL does not matter.
 func TestPinsOfOthers(t *testing.T) {
 	t.Setenv("NUON_CONFIG", filepath.Join(t.TempDir(), "config.toml"))
-	acme, key := Install{ID: "ins_1", App: "hello", Name: "acme"}, Key{"first", true}
+	acme, key := Install{ID: "ins_1", App: "hello", Name: "acme", New: true}, Key{"first", true}
 	for _, url := range []string{"http://one", "http://two"} {
 		use(t, url)
 		if remark, err := open(t, "").Accept(acme, key, ""); err != nil || remark == "" {

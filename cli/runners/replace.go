@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -62,19 +63,19 @@ func keyText(newKey bool) string {
 
 // printReplaced prints what was lost and what to do next.
 func printReplaced(w io.Writer, done api.ReplacedRunner) error {
-	fmt.Fprintf(w, "replaced runner %s. ", done.Runner.Name)
+	fmt.Fprintf(w, "replaced runner %s. ", console.Line(done.Runner.Name))
 	switch len(done.Lost) {
 	case 0:
 		fmt.Fprintln(w, "It had no running jobs.")
 	default:
 		fmt.Fprintln(w, "Lost jobs:")
 		for _, a := range done.Lost {
-			fmt.Fprintf(w, "  attempt %d of job %s\n", a.Attempt, a.Job)
+			fmt.Fprintf(w, "  attempt %d of job %s\n", a.Attempt, console.Line(a.Job))
 		}
 	}
 	if done.Runner.Kind == api.RunnerKindInstall && done.Runner.KeyID != "" {
 		fmt.Fprintf(w, "Put the file install.key (key %s) of the old machine into the new one's directory. ",
-			done.Runner.KeyID)
+			console.Line(done.Runner.KeyID))
 	}
 	return howToStart(w, done.Runner, done.RegistrationToken)
 }

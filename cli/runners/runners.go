@@ -20,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/listing"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // New returns the command with its subcommands.
@@ -262,13 +263,22 @@ func newRegister(e *cmdenv.Env) *cobra.Command {
 
 // HowToStart prints how to start a new runner with its registration token.
 func HowToStart(w io.Writer, made api.CreatedRunner) error {
-	if _, err := fmt.Fprintf(w, "created runner %s. ", made.Runner.Name); err != nil {
+	if _, err := fmt.Fprintf(w, "created runner %s. ", console.Line(made.Runner.Name)); err != nil {
 		return err
 	}
 	return howToStart(w, made.Runner, made.RegistrationToken)
 }
 
+// tokenForm matches registration tokens: prefix, ids and a secret in base64.
+var tokenForm = lazyregexp.New(`^[A-Za-z0-9._-]+$`)
+
+// howToStart prints the command that starts a runner. A person pastes it on the runner's machine, so the texts of the
+// control plane are quoted.
 func howToStart(w io.Writer, made api.Runner, token string) error {
+	if !tokenForm.MatchString(token) {
+		return fmt.Errorf("the control plane returned a registration token for runner %s that is none: it has characters "+
+			"besides letters, digits, ., _ and -", console.Line(made.Name))
+	}
 	whose := "customer"
 	if made.Kind == api.RunnerKindBuild {
 		whose = "vendor"
@@ -276,6 +286,6 @@ func howToStart(w io.Writer, made api.Runner, token string) error {
 	_, err := fmt.Fprintf(w, "Start it on its machine within one hour:\n\n  NUON_REGISTRATION_TOKEN=%s \\\n  "+
 		"NUON_REGISTRY=<host/path of the %s's registry> \\\n  runnerd run --url <the runner API's address> --dir "+
 		"/var/lib/nuon --name %s\n\nFor more options, such as the password of the registry, run `runnerd run --help`.\n",
-		token, whose, made.Name)
+		token, whose, console.Line(console.ShellWord(made.Name)))
 	return err
 }

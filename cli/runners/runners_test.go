@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -151,6 +152,32 @@ func TestRegisterSaysHowToStart(t *testing.T) {
 	if err != nil || asked != "POST /v1/runners/acme/registration" ||
 		!strings.Contains(screen, "NUON_REGISTRATION_TOKEN=nuong_once") || !strings.Contains(screen, "are revoked") {
 		t.Errorf("%v, asked %q:\n%s", err, asked, screen)
+	}
+}
+
+// TestHowToStartCanBePasted checks that a shell gets the name of a runner as one word, and that a text that is no token
+// is not printed.
+func TestHowToStartCanBePasted(t *testing.T) {
+	const name = "acme; touch x $(id) ' \n\x1b[2J"
+	var printed strings.Builder
+	made := api.CreatedRunner{Runner: api.Runner{Name: name}, RegistrationToken: "nuong_a-b.c_d"}
+	if err := runners.HowToStart(&printed, made); err != nil {
+		t.Fatal(err)
+	}
+	_, command, _ := strings.Cut(printed.String(), "runnerd run ")
+	command, _, _ = strings.Cut(command, "\n")
+	out, err := exec.Command("sh", "-c", `printf '%s|' `+command[strings.Index(command, "--dir"):]).Output()
+	if want := "--dir|/var/lib/nuon|--name|" + console.Line(name) + "|"; err != nil || string(out) != want {
+		t.Errorf("%s is split into %q, %v", command, out, err)
+	}
+	if console.Text(printed.String()) != printed.String() {
+		t.Errorf("printed %q", printed.String())
+	}
+	for _, token := range []string{"", "a; touch x", "$(x)", "a\nb", "a\x1bb", "'"} {
+		made.RegistrationToken = token
+		if err := runners.HowToStart(io.Discard, made); err == nil || console.Text(err.Error()) != err.Error() {
+			t.Errorf("token %q: %v", token, err)
+		}
 	}
 }
 

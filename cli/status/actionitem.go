@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/review"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -140,7 +141,7 @@ func (s snapshot) approvalItems() []ActionItem {
 			Component: a.Component,
 			What:      review.Verb(a) + " " + review.Subject(a),
 			Why:       sentence(totals(a), cmp.Or(a.Because, a.Reason)),
-			Command:   "nuon review " + install + "/" + review.Subject(a),
+			Command:   console.CommandLine("nuon", "review", install+"/"+review.Subject(a)),
 		}
 		if len(a.DeniedBy) > 0 {
 			m.Kind, m.Why = KindBlocked, review.Denial(a)+": change what is denied and push, or reject the plan"
@@ -175,13 +176,13 @@ func (s snapshot) installItems(now time.Time) []ActionItem {
 	for _, i := range s.installs {
 		m := ActionItem{App: i.App, Why: i.Reason}
 		name := s.installName(i.App, i.Name)
-		m.Command = "nuon explain install " + name
+		m.Command = console.CommandLine("nuon", "explain", "install", name)
 		since := lastActivity(i)
 		switch i.Status {
 		case api.InstallSummaryStatusStalled:
 			m.Kind, m.What = KindStalled, "stalled"
 		case api.InstallSummaryStatusRejected:
-			m.Kind, m.What, m.Command = KindRejected, "rejected", "nuon deploy "+name
+			m.Kind, m.What, m.Command = KindRejected, "rejected", console.CommandLine("nuon", "deploy", name)
 		case api.InstallSummaryStatusWaiting:
 			if building[i.App] {
 				continue
@@ -200,7 +201,7 @@ func (s snapshot) installItems(now time.Time) []ActionItem {
 	}
 	for i, m := range g.all {
 		if len(m.Installs) > 1 {
-			g.all[i].Command = fmt.Sprintf("nuon installs list --app %s", m.App)
+			g.all[i].Command = console.CommandLine("nuon", "installs", "list", "--app", m.App)
 			if m.Kind != KindStale {
 				g.all[i].Command += " --status " + string(m.Kind)
 			}
@@ -229,7 +230,7 @@ func (s snapshot) healthItems() []ActionItem {
 				Component: u.Component,
 				What:      u.Component + " is " + string(u.Health.Status),
 				Why:       reasons(u.Health),
-				Command:   "nuon installs get " + s.installName(i.App, i.Name),
+				Command:   console.CommandLine("nuon", "installs", "get", s.installName(i.App, i.Name)),
 			}, i.Name, time.Time{})
 		}
 	}
@@ -278,10 +279,10 @@ func (s snapshot) buildItems() []ActionItem {
 			m := ActionItem{Kind: KindBuild, App: a.Name, Component: c.Name}
 			switch {
 			case c.Problem != "":
-				m.What, m.Why, m.Command = c.Name+" cannot be built", c.Problem, "nuon apps get "+a.Name
+				m.What, m.Why, m.Command = c.Name+" cannot be built", c.Problem, console.CommandLine("nuon", "apps", "get", a.Name)
 			case c.Build.Status == api.BuildStatusFailed:
 				m.What, m.Why, m.Command = fmt.Sprintf("build %d of %s failed", c.Build.Number, c.Name),
-					c.Build.Error, "nuon logs "+c.Build.ID
+					c.Build.Error, console.CommandLine("nuon", "logs", c.Build.ID)
 				if !c.Build.EndedAt.IsZero() {
 					m.Since = &c.Build.EndedAt
 				}
@@ -304,7 +305,7 @@ func (s snapshot) appItems() []ActionItem {
 				wrong++
 			}
 		}
-		m := ActionItem{Kind: KindApp, App: a.Name, Command: "nuon apps get " + a.Name}
+		m := ActionItem{Kind: KindApp, App: a.Name, Command: console.CommandLine("nuon", "apps", "get", a.Name)}
 		switch {
 		case wrong > 0:
 			m.What, m.Why = "config has errors",
@@ -332,7 +333,7 @@ func (s snapshot) accessItems() []ActionItem {
 		}
 		name := s.installName(b.App, b.Install)
 		g.add(ActionItem{Kind: KindAccess, App: b.App, What: "break-glass role " + b.Role, Why: b.Reminder,
-			Command: "nuon break-glass list " + name}, b.Install, b.CreatedAt)
+			Command: console.CommandLine("nuon", "break-glass", "list", name)}, b.Install, b.CreatedAt)
 	}
 	return g.items()
 }
@@ -352,7 +353,7 @@ func (s snapshot) runnerItems() []ActionItem {
 			continue
 		}
 		m := ActionItem{Kind: KindRunner, Runner: i.Runner, What: "runner " + i.Runner, Why: "it accepts no jobs",
-			Command: "nuon runners get " + i.Runner}
+			Command: console.CommandLine("nuon", "runners", "get", i.Runner)}
 		since := time.Time{}
 		if known {
 			since = r.LastSeen
@@ -363,9 +364,9 @@ func (s snapshot) runnerItems() []ActionItem {
 			switch {
 			case claims:
 				m.What, m.Why, since = confirmation(r)
-				m.Command = "nuon runners confirm " + i.Runner + " --account " + r.Claims[0].Subject.Account
+				m.Command = console.CommandLine("nuon", "runners", "confirm", i.Runner, "--account", r.Claims[0].Subject.Account)
 			case !r.Registered:
-				m.Command = "nuon runners register " + i.Runner
+				m.Command = console.CommandLine("nuon", "runners", "register", i.Runner)
 			}
 		}
 		g.add(m, s.installName(i.App, i.Name), since)

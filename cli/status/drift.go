@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -20,7 +21,7 @@ func (s snapshot) driftItems() []ActionItem {
 			}
 			g.add(ActionItem{
 				Kind: KindDrift, App: i.App, Component: d.Component, What: d.Component + " has drifted", Why: driftReason(d),
-				Command: fmt.Sprintf("nuon deploy %s %s --redeploy", s.installName(i.App, i.Name), d.Component),
+				Command: console.CommandLine("nuon", "deploy", s.installName(i.App, i.Name), d.Component, "--redeploy"),
 			}, i.Name, d.At)
 		}
 	}

@@ -91,7 +91,7 @@ func (r running) continues(c *console.Console, o options) {
 	}
 	first := r.workflows[0]
 	what := workflows.Continues(first.ID, first)
-	follow := progress.Next{Command: "nuon workflows watch " + first.ID, To: "follow it"}
+	follow := progress.Next{Command: console.CommandLine("nuon", "workflows", "watch", first.ID), To: "follow it"}
 	if others := len(r.workflows) - 1 + r.more; others > 0 {
 		what += "; " + diff.Plural(others, "other workflow continues", "other workflows continue")
 		follow = progress.Next{Command: "nuon workflows list --status running", To: "list them"}

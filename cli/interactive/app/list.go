@@ -41,7 +41,8 @@ func (l *List) Page(time.Time) page.Page {
 	rows := make(page.List, 0, len(l.apps))
 	for _, a := range l.apps {
 		problem := apps.Problem(a)
-		r := page.Row{ID: a.ID, Copy: a.ID, Open: "app " + a.Name, Command: "nuon apps get " + a.Name,
+		r := page.Row{ID: a.ID, Copy: a.ID, Open: "app " + a.Name,
+			Command: console.CommandLine("nuon", "apps", "get", a.Name),
 			Cells: []page.Text{page.T(a.Name), page.T(console.Release(a.Release.Number, a.Release.Commit)),
 				page.Status(string(a.Release.Status)), page.Age(a.Release.CreatedAt), page.T(a.Repository),
 				{Text: problem, Ink: page.Bad}}}

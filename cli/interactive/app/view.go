@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,7 +32,7 @@ func (s *Screen) retry(r page.Row) ([]string, error) {
 // Page returns everything about the app.
 func (s *Screen) Page(time.Time) page.Page {
 	a := s.app
-	p := page.Page{Title: s.name, Command: "nuon apps get " + s.name}
+	p := page.Page{Title: s.name, Command: console.CommandLine("nuon", "apps", "get", s.name)}
 	if a.ID == "" {
 		return p
 	}
@@ -66,7 +67,7 @@ func (s *Screen) componentRows() page.Section {
 			text, ink = c.Problem, page.Bad
 		}
 		r := page.Row{ID: c.ID, Copy: c.ID, Detail: []string{text},
-			Command: fmt.Sprintf("nuon builds list --app %s --component %s", s.name, c.Name),
+			Command: console.CommandLine("nuon", "builds", "list", "--app", s.name, "--component", c.Name),
 			Cells: []page.Text{page.T(c.Prefix + c.Name), page.T(c.Kind), page.T(strings.Join(c.DependsOn, ", ")),
 				page.Status(string(c.Build.Status)), {Text: text, Ink: ink}}}
 		if c.Build.Job != "" {
@@ -92,7 +93,7 @@ func (s *Screen) releaseRows() page.Section {
 				c.Repository)))
 		}
 		rows = append(rows, page.Row{ID: r.ID, Copy: r.ID, Detail: detail, Open: "explain app " + s.name,
-			Command: fmt.Sprintf("nuon releases get %s %d", s.name, r.Number),
+			Command: console.CommandLine("nuon", "releases", "get", s.name, strconv.Itoa(r.Number)),
 			Cells: []page.Text{page.T(console.Release(r.Number, r.Commit)), page.Status(releases.Status(r)),
 				page.Age(r.CreatedAt), {Text: r.Cause, Ink: page.Faint}}})
 	}
@@ -104,7 +105,8 @@ func (s *Screen) releaseRows() page.Section {
 func (s *Screen) buildRows() page.Section {
 	var rows page.List
 	for _, b := range s.builds {
-		r := page.Row{ID: b.ID, Copy: b.ID, Command: "nuon builds get " + b.ID, Detail: []string{builds.Reason(b)},
+		r := page.Row{ID: b.ID, Copy: b.ID, Command: console.CommandLine("nuon", "builds", "get", b.ID),
+			Detail: []string{builds.Reason(b)},
 			Cells: []page.Text{page.T(b.Component), page.T(fmt.Sprint(b.Number)), page.Status(string(b.Status)),
 				page.Age(b.CreatedAt), page.T(console.Short(b.ArtifactDigest)), {Text: builds.Reason(b), Ink: page.Faint}}}
 		if b.Job != "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/audit"
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -36,13 +37,14 @@ func (s *Screen) Page(time.Time) page.Page {
 	p := page.Page{Title: "audit", Command: "nuon audit"}
 	if s.subject != "" {
 		p.Title += " of " + s.subject
-		p.Command += " --subject " + s.subject
+		p.Command += " --subject " + console.ShellWord(s.subject)
 	}
 	rows := make(page.List, 0, len(s.events))
 	for _, e := range s.events {
 		detail := audit.Detail(e.Detail)
 		rows = append(rows, page.Row{ID: strconv.FormatInt(e.ID, 10), Copy: e.Subject, Open: page.Of(e.Subject),
-			Command: "nuon audit --subject " + e.Subject, Detail: []string{e.Action + " " + e.Subject, detail},
+			Command: console.CommandLine("nuon", "audit", "--subject", e.Subject),
+			Detail:  []string{e.Action + " " + e.Subject, detail},
 			Cells: []page.Text{page.Age(e.At), page.T(e.Actor), page.T(e.Action), page.T(e.Subject),
 				{Text: detail, Ink: page.Faint}}})
 	}

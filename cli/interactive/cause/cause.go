@@ -8,6 +8,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
 	"github.com/nuon-toolkit/nuon/cli/builds"
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/explain"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -48,7 +49,8 @@ func (s *Screen) Page(time.Time) page.Page {
 		}
 		rows = append(rows, r)
 	}
-	return page.Page{Title: "why " + s.kind + " " + s.name, Command: "nuon explain " + s.kind + " " + s.name,
+	return page.Page{Title: "why " + s.kind + " " + s.name,
+		Command: console.CommandLine("nuon", "explain", s.kind, s.name),
 		Sections: []page.Section{{Rows: rows, Columns: page.Columns("RECORD", "NAME", "AGE", "REASON?"),
 			Empty: "No causes are recorded."}}}
 }

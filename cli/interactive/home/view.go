@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
 	"github.com/nuon-toolkit/nuon/cli/status"
 )
@@ -31,7 +32,7 @@ func (s *Screen) Page(time.Time) page.Page {
 		if len(a.Groups) == 0 {
 			groups = append(groups, page.Row{ID: a.Name, Open: "app " + a.Name, Copy: a.Name,
 				Cells:  []page.Text{page.T(a.Name), {Text: "none", Ink: page.Faint}},
-				Detail: []string{a.Without()}, Command: "nuon apps get " + a.Name})
+				Detail: []string{a.Without()}, Command: console.CommandLine("nuon", "apps", "get", a.Name)})
 		}
 	}
 	fleet.Rows = groups
@@ -93,10 +94,11 @@ func target(m status.ActionItem) string {
 // groupRow returns the row of a group of installs.
 func groupRow(a status.App, g status.Group) page.Row {
 	r := page.Row{ID: a.Name + fmt.Sprint(g.Installs), Search: strings.Join(g.Installs, " "), Copy: g.Installs[0],
-		Open: "installs " + a.Name + " " + g.Status, Command: "nuon installs list --app " + a.Name + " --status " + g.Status}
+		Open:    "installs " + a.Name + " " + g.Status,
+		Command: console.CommandLine("nuon", "installs", "list", "--app", a.Name, "--status", g.Status)}
 	if len(g.Installs) == 1 {
 		name := a.Name + "/" + g.Installs[0]
-		r.Open, r.Command = "install "+name, "nuon installs get "+name
+		r.Open, r.Command = "install "+name, console.CommandLine("nuon", "installs", "get", name)
 	}
 	last, age := page.Text{Text: "-", Ink: page.Faint}, page.Text{}
 	if w := g.Last; w != nil {

@@ -39,11 +39,11 @@ func (l *List) Page(time.Time) page.Page {
 	p := page.Page{Title: "installs", Command: "nuon installs list", Marks: true}
 	if l.app != "" {
 		p.Title += " of " + l.app
-		p.Command += " --app " + l.app
+		p.Command += " --app " + console.ShellWord(l.app)
 	}
 	if l.status != "" {
 		p.Title += ", " + page.Status(l.status).Text
-		p.Command += " --status " + l.status
+		p.Command += " --status " + console.ShellWord(l.status)
 	}
 	rows := make(page.List, 0, len(l.installs))
 	for _, i := range l.installs {
@@ -76,8 +76,9 @@ func summaryRow(i api.InstallSummary) page.Row {
 		detail = append(detail, "behind: "+strings.Join(i.Behind, ", "))
 	}
 	return page.Row{
-		ID: i.ID, Open: "install " + name, Copy: i.ID, Command: "nuon installs get " + name, Detail: detail,
-		Search: strings.Join(search, " "),
+		ID: i.ID, Open: "install " + name, Copy: i.ID, Detail: detail,
+		Command: console.CommandLine("nuon", "installs", "get", name),
+		Search:  strings.Join(search, " "),
 		Cells: []page.Text{page.T(i.Name), page.T(i.App), page.Status(string(i.Status)), page.T(release),
 			page.Status(string(i.Health)), page.Drift(installs.DriftNames(i.Drift)), last, age,
 			{Text: i.Reason, Ink: page.Faint}},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
 	"github.com/nuon-toolkit/nuon/cli/state"
@@ -29,7 +30,7 @@ func (s *Screen) stateRows() page.Section {
 		}
 		rows = append(rows, page.Row{ID: "state " + c.Component, Copy: c.Component,
 			Open:    "states " + s.full() + " " + c.Component,
-			Command: fmt.Sprintf("nuon state show %s %s", s.full(), c.Component),
+			Command: console.CommandLine("nuon", "state", "show", s.full(), c.Component),
 			Cells: []page.Text{page.T(c.Component), version, serial, page.Age(c.Newest.CreatedAt), contested,
 				{Text: state.Lock(c.Lock), Ink: page.Faint}}})
 	}
@@ -61,7 +62,7 @@ func (s *States) Load(ctx context.Context, client *apiclient.Client) (func(), er
 
 // Page returns the versions, the newest first. A row opens the workflow that wrote the version.
 func (s *States) Page(time.Time) page.Page {
-	command := fmt.Sprintf("nuon state show %s %s", s.install, s.component)
+	command := console.CommandLine("nuon", "state", "show", s.install, s.component)
 	var rows page.List
 	for _, v := range s.versions {
 		r := page.Row{ID: versionID(v), Copy: v.Digest, Command: fmt.Sprintf("%s %d", command, v.Version),

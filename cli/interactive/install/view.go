@@ -2,6 +2,7 @@ package install
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // Page returns everything about the install.
 func (s *Screen) Page(now time.Time) page.Page {
 	i := s.install
-	p := page.Page{Title: s.full(), Command: "nuon installs get " + s.full()}
+	p := page.Page{Title: s.full(), Command: console.CommandLine("nuon", "installs", "get", s.full())}
 	if i.ID == "" {
 		return p
 	}
@@ -33,13 +34,13 @@ func (s *Screen) components() page.Section {
 	for _, c := range s.install.Components {
 		r := page.Row{
 			ID: c.ID, Copy: c.ID, Detail: []string{c.Reason},
-			Command: fmt.Sprintf("nuon logs workflow latest:%s --step %s", s.full(), c.Name),
+			Command: console.CommandLine("nuon", "logs", "workflow", "latest:"+s.full(), "--step", c.Name),
 			Open:    fmt.Sprintf("logs workflow latest:%s --step %s", s.full(), c.Name),
 			Cells: []page.Text{page.T(c.Name), page.T(c.Kind), page.Status(string(c.Status)),
 				page.Status(string(c.Health.Status)), page.Age(c.AppliedAt), {Text: c.Reason, Ink: page.Faint}},
 		}
 		if id := s.approvals[c.Name]; id != "" {
-			r.Open, r.Command = "review "+id, "nuon review "+id
+			r.Open, r.Command = "review "+id, console.CommandLine("nuon", "review", id)
 		}
 		rows = append(rows, r)
 		for _, o := range c.Health.Objects {
@@ -58,13 +59,13 @@ func (s *Screen) components() page.Section {
 func (s *Screen) history() page.Section {
 	var rows page.List
 	for _, w := range s.workflows {
-		r := page.Row{ID: w.ID, Copy: w.ID, Open: "workflow " + w.ID, Command: "nuon workflows get " + w.ID,
-			Detail: []string{workflows.Reason(w)},
+		r := page.Row{ID: w.ID, Copy: w.ID, Open: "workflow " + w.ID,
+			Command: console.CommandLine("nuon", "workflows", "get", w.ID), Detail: []string{workflows.Reason(w)},
 			Cells: []page.Text{page.T(fmt.Sprintf("%s %d", w.Kind, w.Number)), page.Status(string(w.Status)),
 				page.T(console.Release(w.Release, w.Commit)), page.Age(moved(w)), page.T(w.RequestedBy),
 				{Text: workflows.Reason(w), Ink: page.Faint}}}
 		if s.earlier(w) {
-			r.Command = fmt.Sprintf("nuon installs rollback %s --to %d", s.full(), w.Release)
+			r.Command = console.CommandLine("nuon", "installs", "rollback", s.full(), "--to", strconv.Itoa(w.Release))
 			r.Detail = append(r.Detail, "To return to this release: "+r.Command)
 		}
 		rows = append(rows, r)
@@ -77,8 +78,8 @@ func (s *Screen) history() page.Section {
 // related returns what else there is to open.
 func (s *Screen) related() page.Section {
 	i := s.install
-	link := func(what, text, line, command string) page.Row {
-		return page.Row{ID: what, Open: line, Copy: text, Command: command,
+	link := func(what, text, line string, command ...string) page.Row {
+		return page.Row{ID: what, Open: line, Copy: text, Command: console.CommandLine(command...),
 			Cells: []page.Text{page.T(what), page.T(text)}}
 	}
 	online := "offline"
@@ -86,11 +87,11 @@ func (s *Screen) related() page.Section {
 		online = "online"
 	}
 	return page.Section{Title: "related", Columns: page.Columns("", ""), Rows: page.List{
-		link("app", i.App, "app "+i.App, "nuon apps get "+i.App),
-		link("runner", i.Runner+", "+online, "runner "+i.Runner, "nuon runners get "+i.Runner),
-		link("review", "plans that wait here", "review "+s.full(), "nuon review "+s.full()),
-		link("why", "the chain of causes", "explain install "+s.full(), "nuon explain install "+s.full()),
-		link("audit", "who changed it", "audit "+i.ID, "nuon audit --subject "+i.ID),
+		link("app", i.App, "app "+i.App, "nuon", "apps", "get", i.App),
+		link("runner", i.Runner+", "+online, "runner "+i.Runner, "nuon", "runners", "get", i.Runner),
+		link("review", "plans that wait here", "review "+s.full(), "nuon", "review", s.full()),
+		link("why", "the chain of causes", "explain install "+s.full(), "nuon", "explain", "install", s.full()),
+		link("audit", "who changed it", "audit "+i.ID, "nuon", "audit", "--subject", i.ID),
 	}}
 }
 

@@ -4,10 +4,10 @@ package logview
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
 )
 
@@ -72,4 +72,6 @@ func (s *Screen) add(l line) {
 }
 
 // command returns the command that prints the log.
-func (s *Screen) command() string { return "nuon logs " + strings.Join(s.args, " ") }
+func (s *Screen) command() string {
+	return console.CommandLine(append([]string{"nuon", "logs"}, s.args...)...)
+}

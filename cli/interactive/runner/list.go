@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/apiclient"
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/runners"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -34,7 +35,7 @@ func (l *List) Page(time.Time) page.Page {
 	rows := make(page.List, 0, len(l.runners))
 	for _, r := range l.runners {
 		rows = append(rows, page.Row{ID: r.ID, Copy: r.ID, Open: "runner " + r.Name,
-			Command: "nuon runners get " + r.Name, Detail: runners.Restrictions(r.Policy),
+			Command: console.CommandLine("nuon", "runners", "get", r.Name), Detail: runners.Restrictions(r.Policy),
 			Cells: []page.Text{page.T(r.Name), page.T(string(r.Kind)), page.Status(runners.Status(r)),
 				page.Age(r.LastSeen), page.T(r.Version)}})
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/runners"
 	"github.com/nuon-toolkit/nuon/cli/screen"
 	"github.com/nuon-toolkit/nuon/cli/screen/page"
@@ -13,7 +14,7 @@ import (
 // Page returns everything about the runner.
 func (s *Screen) Page(now time.Time) page.Page {
 	r := s.runner
-	p := page.Page{Title: "runner " + s.name, Command: "nuon runners get " + s.name, Live: true}
+	p := page.Page{Title: "runner " + s.name, Command: console.CommandLine("nuon", "runners", "get", s.name), Live: true}
 	if r.ID == "" {
 		return p
 	}
@@ -40,7 +41,8 @@ func (s *Screen) Page(now time.Time) page.Page {
 	}
 	jobs := page.List{}
 	for _, a := range r.Attempts {
-		jobs = append(jobs, page.Row{ID: a.Job, Copy: a.Job, Open: "logs " + a.Job, Command: "nuon logs " + a.Job,
+		jobs = append(jobs, page.Row{ID: a.Job, Copy: a.Job, Open: "logs " + a.Job,
+			Command: console.CommandLine("nuon", "logs", a.Job),
 			Cells: []page.Text{page.T(a.Job), page.T(a.Kind), page.T(cmp.Or(a.Install, "-")),
 				page.Status(runners.AttemptStatus(a)), page.Age(a.OfferedAt), page.T(fmt.Sprint(a.Attempt))}})
 	}
@@ -48,7 +50,7 @@ func (s *Screen) Page(now time.Time) page.Page {
 	for _, i := range s.installs {
 		name := i.App + "/" + i.Name
 		installs = append(installs, page.Row{ID: i.ID, Copy: i.ID, Open: "install " + name,
-			Command: "nuon installs get " + name, Detail: []string{i.Reason},
+			Command: console.CommandLine("nuon", "installs", "get", name), Detail: []string{i.Reason},
 			Cells: []page.Text{page.T(name), page.Status(string(i.Status)), {Text: i.Reason, Ink: page.Faint}}})
 	}
 	p.Sections = []page.Section{

@@ -36,12 +36,12 @@ func (l *List) Page(now time.Time) page.Page {
 	p := page.Page{Title: "workflows", Command: "nuon workflows list"}
 	if l.install != "" {
 		p.Title += " of " + l.install
-		p.Command += " --install " + l.install
+		p.Command += " --install " + console.ShellWord(l.install)
 	}
 	rows := make(page.List, 0, len(l.workflows))
 	for _, w := range l.workflows {
 		rows = append(rows, page.Row{
-			ID: w.ID, Copy: w.ID, Open: "workflow " + w.ID, Command: "nuon workflows get " + w.ID,
+			ID: w.ID, Copy: w.ID, Open: "workflow " + w.ID, Command: console.CommandLine("nuon", "workflows", "get", w.ID),
 			Detail: []string{workflows.Reason(w)},
 			Cells: []page.Text{page.T(w.App + "/" + w.Install), page.T(fmt.Sprintf("%s %d", w.Kind, w.Number)),
 				page.Status(string(w.Status)), page.Age(w.CreatedAt), page.T(console.Release(w.Release, w.Commit)),

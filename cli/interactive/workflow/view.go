@@ -15,11 +15,11 @@ import (
 func (s *Screen) Page(now time.Time) page.Page {
 	w := s.workflow
 	if w.ID == "" {
-		return page.Page{Title: "workflow " + s.name, Command: "nuon workflows get " + s.name}
+		return page.Page{Title: "workflow " + s.name, Command: console.CommandLine("nuon", "workflows", "get", s.name)}
 	}
 	p := page.Page{
 		Title:   fmt.Sprintf("%s %d of %s/%s", w.Kind, w.Number, w.App, w.Install),
-		Command: "nuon workflows get " + w.ID, Live: w.Status == api.WorkflowStatusRunning,
+		Command: console.CommandLine("nuon", "workflows", "get", w.ID), Live: w.Status == api.WorkflowStatusRunning,
 	}
 	status := page.Status(string(w.Status))
 	p.Facts = []page.Fact{{Label: "status", Text: status.Text + " " + workflows.Duration(w, now), Ink: status.Ink}}
@@ -45,10 +45,11 @@ func (s *Screen) row(l workflows.TreeLine, now time.Time) page.Row {
 	if of.ID == "" {
 		return page.Row{ID: l.Left, Cells: []page.Text{{Text: strings.TrimPrefix(l.Left, "  "), Ink: page.Faint}}}
 	}
-	r := page.Row{ID: of.ID, Copy: of.ID, Command: fmt.Sprintf("nuon logs workflow %s --step %s", w.ID, of.ID),
-		Open: fmt.Sprintf("logs workflow %s --step %s", w.ID, of.ID)}
+	r := page.Row{ID: of.ID, Copy: of.ID,
+		Command: console.CommandLine("nuon", "logs", "workflow", w.ID, "--step", of.ID),
+		Open:    fmt.Sprintf("logs workflow %s --step %s", w.ID, of.ID)}
 	if of.Approval != "" && of.Status == api.StepStatusWaiting {
-		r.Open, r.Command = "review "+of.Approval, "nuon review "+of.Approval
+		r.Open, r.Command = "review "+of.Approval, console.CommandLine("nuon", "review", of.Approval)
 	}
 	tries := ""
 	if of.Tries > 1 {
