@@ -24,7 +24,7 @@ func preview(ctx context.Context, e *cmdenv.Env, o options, args []string) error
 	if len(args) == 1 {
 		dir = args[0]
 	}
-	at, err := resolveDirectory(ctx, e, client, o.app, dir)
+	at, err := resolveDirectory(ctx, e, client, o, dir)
 	if err != nil {
 		return err
 	}
