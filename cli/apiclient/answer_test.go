@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/cli/contexts"
@@ -96,6 +97,39 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("says %q, want %q", err, c.says)
 			}
 		})
+	}
+}
+
+// TestRedirectsAreNotFollowed checks that no redirect makes a second request, to the same address or another, and that
+// the error reports it: the token and the body of a request are for one control plane.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	var second atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { second.Add(1) }))
+	defer other.Close()
+	first := 0
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for _, to := range []string{other.URL + "/v1/apps/hello", "/v1/elsewhere", "http://169.254.169.254/latest"} {
+			s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				first++
+				http.Redirect(w, r, to, status)
+			}))
+			client, err := New(contexts.Context{URL: s.URL, Token: "tok"},
+				func(http.RoundTripper) http.RoundTripper { return s.Client().Transport })
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Decode[api.App](client.CreateApp(t.Context(), nil, api.CreateAppJSONRequestBody{Name: "hello"}))
+			if exitcode.CodeOf(err) != exitcode.Unreachable || !strings.Contains(err.Error(), "which is not followed") ||
+				!strings.Contains(err.Error(), s.URL+" responded with "+strconv.Itoa(status)) ||
+				strings.Contains(err.Error(), "latest") {
+				t.Errorf("%d to %s: ended with %v", status, to, err)
+			}
+			if first != 1 || second.Load() != 0 {
+				t.Errorf("%d to %s: %d requests to the control plane, %d to the other", status, to, first, second.Load())
+			}
+			first = 0
+			s.Close()
+		}
 	}
 }
 

@@ -50,7 +50,11 @@ func New(c contexts.Context, wrappers ...func(http.RoundTripper) http.RoundTripp
 		transport = a(transport)
 	}
 	client, err := api.NewClient(c.URL, api.WithRequestEditorFn(introduce),
-		api.WithHTTPClient(&http.Client{Transport: retryTransport{idleTimeoutTransport{transport}}}))
+		api.WithHTTPClient(&http.Client{
+			Transport: retryTransport{idleTimeoutTransport{transport}},
+			// A token is for one host, and the control API never redirects.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}))
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +131,11 @@ func checkResponse(r *http.Response, err error) error {
 		_ = json.Unmarshal(b, &p) // a response that is no problem document keeps the status line
 	}
 	p.Title = cmp.Or(p.Title, r.Status)
+	if to, err := r.Location(); err == nil && r.StatusCode < 400 {
+		return exitcode.With(exitcode.Unreachable, fmt.Errorf("%s://%s responded with %s to %s://%s, which is not followed, "+
+			"because the token is for one address; if the control plane moved there, change the address with "+
+			"`nuon context add`", r.Request.URL.Scheme, r.Request.URL.Host, r.Status, to.Scheme, to.Host))
+	}
 	strange := p.Code == "" && (r.StatusCode < 400 || r.StatusCode == http.StatusNotFound ||
 		r.StatusCode == http.StatusMethodNotAllowed || r.StatusCode >= http.StatusInternalServerError)
 	if strange || p.Code == codeNoRoute {

@@ -84,10 +84,12 @@ func onScreen(ctx context.Context, c *console.Console, client *apiclient.Client,
 
 // PrintGiven prints the answers that a person gave on a screen.
 func PrintGiven(c *console.Console, given review.Answers) error {
-	for _, w := range given.Workflows {
-		fmt.Fprintln(c.Out, review.WorkflowApprovalText(w))
-	}
-	return printAnswers(c.Out, grouped(c, given.Approvals))
+	return c.Print(func(out io.Writer) error {
+		for _, w := range given.Workflows {
+			fmt.Fprintln(out, review.WorkflowApprovalText(w))
+		}
+		return printAnswers(out, grouped(c, given.Approvals))
+	})
 }
 
 // printOptions are the flags of `nuon review --print`.
@@ -131,7 +133,7 @@ func printAll(ctx context.Context, c *console.Console, client *apiclient.Client,
 func printOnce(ctx context.Context, c *console.Console, client *apiclient.Client, found []api.Approval,
 	args []string, o printOptions) error {
 	if len(found) == 0 {
-		return nothing(ctx, c.Out, c, client, args)
+		return c.Print(func(w io.Writer) error { return nothing(ctx, w, c, client, args) })
 	}
 	groups := review.Gather(found)
 	for _, alike := range groups {
@@ -140,7 +142,7 @@ func printOnce(ctx context.Context, c *console.Console, client *apiclient.Client
 			return err
 		}
 	}
-	return show(c.Out, c, groups, o)
+	return c.Print(func(w io.Writer) error { return show(w, c, groups, o) })
 }
 
 // whole returns an approval with its report, and fetches it if necessary.

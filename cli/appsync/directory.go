@@ -14,13 +14,13 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/worktree"
-	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	elsewhere "github.com/nuon-toolkit/nuon/pkg/configfetch"
 )
 
@@ -112,8 +112,9 @@ func add(t *tar.Writer, root *os.Root, file string) error {
 	return err
 }
 
-// pack returns the tar+gzip of a directory: its regular files and the symbolic links that stay in it, without .git, and
-// the other local files that its config refers to. The control plane limits and checks the archive.
+// pack returns the tar+gzip of a directory: its regular files and the symbolic links that stay in it, and the other
+// local files that its config refers to. In a git work tree it leaves out what git ignores. The control plane
+// limits and checks the archive.
 func (d directory) pack(ctx context.Context) (io.Reader, error) {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
@@ -123,32 +124,97 @@ func (d directory) pack(ctx context.Context) (io.Reader, error) {
 		return nil, fmt.Errorf("pack %s: %w", d.path, err)
 	}
 	defer root.Close() //nolint:errcheck // only read
-	if err := errors.Join(packFiles(t, root.FS()), packElsewhere(ctx, t, d.config), t.Close(), z.Close()); err != nil {
+	names, known, err := d.files(root.FS())
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(packFiles(t, root.FS(), names), d.packElsewhere(ctx, t, known), t.Close(),
+		z.Close()); err != nil {
 		return nil, fmt.Errorf("pack %s: %w", d.path, err)
 	}
 	return &out, nil
 }
 
-func packFiles(t *tar.Writer, files fs.FS) error {
-	return fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
+// files returns the slash paths of the files to upload, and the absolute paths of the files that a file:// reference
+// may name. In a git work tree, both are the tracked files and the untracked ones that are not ignored: the first those
+// of the directory, the second those of the whole work tree. Elsewhere, both are the files of the directory.
+func (d directory) files(root fs.FS) (names []string, known map[string]bool, err error) {
+	w, err := worktree.Open(d.path)
+	if errors.Is(err, worktree.ErrNone) || err == nil && w.Root == "" {
+		return d.walk(root)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the git work tree of %s: %w", d.path, err)
+	}
+	all, err := w.Files()
+	if err != nil {
+		return nil, nil, err
+	}
+	known = map[string]bool{}
+	for _, file := range all {
+		known[filepath.Join(w.Root, filepath.FromSlash(file))] = true
+		name, err := filepath.Rel(filepath.FromSlash(w.Dir), filepath.FromSlash(file))
+		below := err == nil && filepath.IsLocal(name)
+		if name = filepath.ToSlash(name); below && !slices.ContainsFunc(strings.Split(name, "/"), isSkipped) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil, exitcode.Usagef("git ignores all files of %s, and an upload leaves them out: change .gitignore",
+			d.path)
+	}
+	return names, known, nil
+}
+
+// isSkipped reports whether an upload leaves out a file or directory of this name in any case.
+func isSkipped(name string) bool { return name == ".git" || name == ".terraform" }
+
+func (d directory) walk(root fs.FS) (names []string, known map[string]bool, err error) {
+	path, err := filepath.EvalSymlinks(d.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	known = map[string]bool{}
+	err = fs.WalkDir(root, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && (e.Name() == ".git" || e.Name() == ".terraform"):
+		case e.IsDir() && isSkipped(e.Name()):
 			return fs.SkipDir
-		case e.Name() == ".git": // a file in linked work trees and submodules
-			return nil
-		case e.Type() == fs.ModeSymlink:
-			return packLink(t, files, name)
-		case !e.Type().IsRegular():
-			return nil
+		case !e.IsDir() && e.Name() != ".git": // a file in linked work trees and submodules
+			names = append(names, name)
+			known[filepath.Join(path, filepath.FromSlash(name))] = true
+		}
+		return nil
+	})
+	return names, known, err
+}
+
+func packFiles(t *tar.Writer, files fs.FS, names []string) error {
+	for _, name := range names {
+		info, err := fs.Lstat(files, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // a tracked file that was removed
+			continue
+		case err != nil:
+			return err
+		case info.Mode().Type() == fs.ModeSymlink:
+			if err := packLink(t, files, name); err != nil {
+				return err
+			}
+			continue
+		case !info.Mode().IsRegular():
+			continue
 		}
 		b, err := fs.ReadFile(files, name)
 		if err != nil {
 			return err
 		}
-		return entry(t, name, b)
-	})
+		if err := entry(t, name, b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // packLink adds a symbolic link that stays in the directory. It skips all others, which the config cannot use: reading
@@ -175,10 +241,13 @@ func packLink(t *tar.Writer, files fs.FS, name string) error {
 
 // packElsewhere adds the files that file:// references name, because only this machine
 // can read them.
-func packElsewhere(ctx context.Context, t *tar.Writer, config *appconfig.App) error {
-	for _, file := range config.Remote {
+func (d directory) packElsewhere(ctx context.Context, t *tar.Writer, known map[string]bool) error {
+	for _, file := range d.config.Remote {
 		if !elsewhere.IsLocal(file.Reference) {
 			continue
+		}
+		if err := d.checkLocal(file.Reference, known); err != nil {
+			return err
 		}
 		text, err := elsewhere.Local().Fetch(ctx, file.Reference, file.Bytes)
 		if err != nil {
@@ -189,6 +258,33 @@ func packElsewhere(ctx context.Context, t *tar.Writer, config *appconfig.App) er
 		}
 	}
 	return nil
+}
+
+// checkLocal returns an error for a file:// reference to a file that an upload may not contain: the config of somebody
+// else must not collect files of this user. It allows the known files, and those below the directories of --allow-file.
+func (d directory) checkLocal(reference string, known map[string]bool) error {
+	file, err := filepath.EvalSymlinks(elsewhere.LocalPath(reference))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", console.Line(reference), err)
+	}
+	if known[file] {
+		return nil
+	}
+	for _, dir := range d.allowed {
+		base, err := filepath.Abs(dir)
+		if err == nil {
+			base, err = filepath.EvalSymlinks(base)
+		}
+		if err != nil {
+			return exitcode.Usagef("--allow-file %s: %v", dir, err)
+		}
+		if below, err := filepath.Rel(base, file); err == nil && filepath.IsLocal(below) {
+			return nil
+		}
+	}
+	return exitcode.Usagef("the config refers to %s, which is outside of the directory or ignored by git, so it is not "+
+		"uploaded: move the file into the directory, or pass %s", reference,
+		console.CommandLine("--allow-file", filepath.Dir(file)))
 }
 
 func entry(t *tar.Writer, name string, content []byte) error {

@@ -232,7 +232,7 @@ func TestPack(t *testing.T) {
 	far := []appconfig.RemoteFile{{Reference: "file://" + notes, Bytes: 8},
 		{Reference: "https://example.com/readme.md", Bytes: 3}}
 	want[elsewhere.UploadPath(far[0].Reference)] = "# Notes\n"
-	at := directory{path: dir, config: &appconfig.App{Remote: far}}
+	at := directory{path: dir, config: &appconfig.App{Remote: far}, allowed: []string{outside}}
 	first, err := at.pack(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func preview(ctx context.Context, e *cmdenv.Env, o options, args []string) error
 	if len(args) == 1 {
 		dir = args[0]
 	}
-	at, err := resolveDirectory(ctx, e, client, o.app, dir)
+	at, err := resolveDirectory(ctx, e, client, o, dir)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,10 @@ func preview(ctx context.Context, e *cmdenv.Env, o options, args []string) error
 		return err
 	}
 	if o.markdown {
-		_, err = io.WriteString(e.Console.Out, formatMarkdown(at.app, p))
+		err = e.Console.Print(func(w io.Writer) error {
+			_, err := io.WriteString(w, formatMarkdown(at.app, p))
+			return err
+		})
 	} else {
 		err = e.Console.Result(p, func(w io.Writer) error { return printPreview(w, e.Console, at.app, p) })
 	}

@@ -36,6 +36,8 @@ type options struct {
 	partial bool
 	timeout time.Duration
 
+	allowFile []string
+
 	dryRun   bool
 	markdown bool
 
@@ -52,7 +54,9 @@ func New(e *cmdenv.Env) *cobra.Command {
 
 With a DIRECTORY (default: the current directory), the app is the one of this name or of --app. The
 config in the directory is checked first, and must be committed and pushed. With only --app, what was
-pushed is synced. An app that is not connected to a repository is uploaded from the directory.
+pushed is synced. An app that is not connected to a repository is uploaded from the directory: in a git
+work tree the files that git does not ignore, without submodules; elsewhere all files except .git and
+.terraform. A file:// reference to another file is an error, unless --allow-file names a directory above it.
 
 A release with a component that cannot be built is incomplete, and no install gets it. --partial
 releases the rest: a component that cannot be built keeps its last complete code and config.
@@ -88,6 +92,8 @@ approval (--wait), 4 rejected (--wait), 5 control plane unreachable or access de
 	c.Flags().BoolVar(&o.wait, "wait", false, "wait until every install that follows the newest release has it")
 	c.Flags().BoolVar(&o.partial, "partial", false, "release the rest if a component cannot be built")
 	c.Flags().DurationVar(&o.timeout, "timeout", 30*time.Minute, "maximum time to wait")
+	c.Flags().StringArrayVar(&o.allowFile, "allow-file", nil,
+		"upload files below this directory that the config refers to with file:// (repeatable)")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what a sync of the directory in its current state would "+
 		"do, and exit")
 	c.Flags().BoolVar(&o.markdown, "markdown", false, "with --dry-run: print Markdown for a comment on a pull request")
@@ -189,11 +195,12 @@ func syncNow(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, o opt
 	if len(args) == 1 {
 		dir = args[0]
 	}
-	return syncDirectory(ctx, e, client, o.app, dir)
+	return syncDirectory(ctx, e, client, o, dir)
 }
 
-func syncDirectory(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, name, dir string) (api.Sync, error) {
-	at, err := resolveDirectory(ctx, e, client, name, dir)
+func syncDirectory(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, o options,
+	dir string) (api.Sync, error) {
+	at, err := resolveDirectory(ctx, e, client, o, dir)
 	if err != nil {
 		return api.Sync{}, err
 	}
@@ -213,14 +220,17 @@ func syncDirectory(ctx context.Context, e *cmdenv.Env, client *apiclient.Client,
 
 // directory is a directory with the valid config of an app.
 type directory struct {
-	app    api.App
-	path   string // absolute
-	config *appconfig.App
+	app     api.App
+	path    string // absolute
+	config  *appconfig.App
+	allowed []string // directories whose files file:// may name (--allow-file)
 }
 
 // resolveDirectory returns the app whose config the directory contains.
-func resolveDirectory(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, name,
+func resolveDirectory(ctx context.Context, e *cmdenv.Env, client *apiclient.Client, o options,
 	dir string) (at directory, err error) {
+	name := o.app
+	at.allowed = o.allowFile
 	if at.path, err = filepath.Abs(dir); err != nil {
 		return at, err
 	}

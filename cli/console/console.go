@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"golang.org/x/term"
-	"sigs.k8s.io/yaml"
 
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 )
@@ -59,29 +58,28 @@ func (c *Console) Measure() {
 var Formats = []string{"table", "json", "yaml", "name"}
 
 // Result prints the result of a command: as JSON or YAML, as a name, or through people,
-// according to -o.
+// according to -o. In every format, text of others cannot control a terminal: see [EncodeJSON] and [Console.Print].
 func (c *Console) Result(data any, people func(w io.Writer) error) error {
 	switch c.Output {
 	case "json":
-		e := json.NewEncoder(c.Out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(data)
+		return c.write(EncodeJSON(data, "  "))
 	case "yaml":
-		b, err := yaml.Marshal(data)
-		if err != nil {
-			return err
-		}
-		_, err = c.Out.Write(b)
-		return err
+		return c.write(EncodeYAML(data))
 	case "table", "":
-		return people(c.Out)
+		return c.Print(people)
 	}
 	name := resultName(data)
 	if name == "" {
 		return exitcode.Usagef("the result has no name to print with -o %s: use one of table, json, yaml", c.Output)
 	}
 	_, err := fmt.Fprintln(c.Out, Line(name))
+	return err
+}
+
+func (c *Console) write(document []byte, err error) error {
+	if err == nil {
+		_, err = c.Out.Write(document)
+	}
 	return err
 }
 

@@ -14,9 +14,11 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/cmdenv"
 	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
 	"github.com/nuon-toolkit/nuon/cli/secretinput"
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
 // New returns the context command with its subcommands.
@@ -111,6 +113,7 @@ func newUse(e *cmdenv.Env) *cobra.Command {
 				return err
 			}
 			e.Console.Messagef("switched to context %s", f.Contexts[args[0]].URL)
+			warnOfPlaintext(e.Console, f.Contexts[args[0]].URL)
 			return nil
 		},
 	}
@@ -154,6 +157,7 @@ func newAdd(e *cmdenv.Env) *cobra.Command {
 			if err := f.Save(); err != nil {
 				return err
 			}
+			warnOfPlaintext(e.Console, address)
 			return e.Console.Result(shown{Name: args[0], URL: address, Current: true}, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "added context %s\n", args[0])
 				return err
@@ -164,6 +168,13 @@ func newAdd(e *cmdenv.Env) *cobra.Command {
 	c.Flags().StringVar(&from, "token-from", "", "source of the token: env:NAME or @FILE (default: prompt for it)")
 	_ = c.MarkFlagRequired("url") // fails only for an undefined flag
 	return c
+}
+
+// warnOfPlaintext prints a warning if others can read the traffic with a control plane.
+func warnOfPlaintext(c *console.Console, address string) {
+	if netguard.IsPlaintext(address) {
+		c.Messagef("warning: the connection to %s is not encrypted, so the token can be read in transit; use https", address)
+	}
 }
 
 func newRemove(e *cmdenv.Env) *cobra.Command {

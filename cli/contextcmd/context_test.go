@@ -84,6 +84,24 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// TestPlaintextWarning checks that adding and selecting a control plane that is reached by plain HTTP prints a warning,
+// once, except for this machine.
+func TestPlaintextWarning(t *testing.T) {
+	clean(t)
+	t.Setenv("A_TOKEN", "hush")
+	for url, warns := range map[string]int{"https://new": 0, "http://127.0.0.1:7110": 0, "http://localhost": 0,
+		"http://[::1]:7110": 0, "http://new": 1, "http://10.0.0.1": 1, "http://127.0.0.1.example": 1} {
+		out, _, err := run(t, "table", "add", "new", "--url", url, "--token-from", "env:A_TOKEN")
+		if err != nil || strings.Count(out, "warning: the connection to "+url+" is not encrypted") != warns {
+			t.Errorf("%s: %v, printed %q", url, err, out)
+		}
+	}
+	if out, _, err := run(t, "table", "use", "dev"); err != nil ||
+		strings.Count(out, "warning: the connection to http://dev is not encrypted") != 1 {
+		t.Errorf("%v, printed %q", err, out)
+	}
+}
+
 // TestRemove checks that remove deletes a context, and that no context is current if it
 // was the current one.
 func TestRemove(t *testing.T) {

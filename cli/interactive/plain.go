@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -88,8 +89,10 @@ func (r *reader) show(ctx context.Context) error {
 	}
 	store()
 	now := time.Now()
-	r.rows, err = content.Page(now).Print(r.console.Out, page.Clock{Now: now})
-	return err
+	return r.console.Print(func(w io.Writer) error {
+		r.rows, err = content.Page(now).Print(w, page.Clock{Now: now})
+		return err
+	})
 }
 
 func (r *reader) back() {

@@ -1,15 +1,12 @@
 package logs
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exitcode"
@@ -113,14 +110,11 @@ func (p *printer) print(lines ...line) error {
 func (p *printer) text(l line) (string, error) {
 	switch p.console.Output {
 	case "json":
-		var text strings.Builder
-		e := json.NewEncoder(&text)
-		e.SetEscapeHTML(false)
-		err := e.Encode(l)
-		return text.String(), err
+		text, err := console.EncodeJSON(l, "")
+		return string(text), err
 	case "yaml": // a list element, so that all lines form one document
-		raw, err := yaml.Marshal([]line{l})
-		return string(raw), err
+		text, err := console.EncodeYAML([]line{l})
+		return string(text), err
 	}
 	at := l.T.Local().Format("15:04:05.000")
 	if p.dates {

@@ -3,7 +3,6 @@ package logs
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -113,22 +112,28 @@ func writeCast(to io.Writer, chunks []api.ShellChunk) error {
 	if len(chunks) == 0 {
 		return nil
 	}
-	out := json.NewEncoder(to)
+	encode := func(line any) error {
+		text, err := console.EncodeJSON(line, "")
+		if err == nil {
+			_, err = to.Write(text)
+		}
+		return err
+	}
 	start := chunks[0].At
-	if err := out.Encode(map[string]any{"version": 2, "width": 80, "height": 24, "timestamp": start.Unix()}); err != nil {
+	if err := encode(map[string]any{"version": 2, "width": 80, "height": 24, "timestamp": start.Unix()}); err != nil {
 		return err
 	}
 	for _, chunk := range chunks {
 		since := chunk.At.Sub(start).Seconds()
 		if chunk.Columns > 0 {
-			if err := out.Encode([]any{since, "r", fmt.Sprintf("%dx%d", chunk.Columns, chunk.Rows)}); err != nil {
+			if err := encode([]any{since, "r", fmt.Sprintf("%dx%d", chunk.Columns, chunk.Rows)}); err != nil {
 				return err
 			}
 		}
 		if len(chunk.Data) == 0 {
 			continue
 		}
-		if err := out.Encode([]any{since, string(chunk.Direction)[:1], strings.ToValidUTF8(string(chunk.Data),
+		if err := encode([]any{since, string(chunk.Direction)[:1], strings.ToValidUTF8(string(chunk.Data),
 			"\ufffd")}); err != nil {
 			return err
 		}

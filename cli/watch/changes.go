@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"sigs.k8s.io/yaml"
+	"github.com/nuon-toolkit/nuon/cli/console"
 )
 
 // changes prints the parts of each frame that the previous frame did not contain.
@@ -66,7 +66,7 @@ func (c *changes) part(value []byte) (string, error) {
 		return "", errNoData
 	}
 	if c.format == "yaml" {
-		b, err := yaml.JSONToYAML(value)
+		b, err := console.EncodeYAML(json.RawMessage(value))
 		return "---\n" + string(b), err
 	}
 	var line bytes.Buffer

@@ -12,9 +12,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 
 	"github.com/nuon-toolkit/nuon/pkg/gittree"
@@ -56,6 +58,7 @@ func Open(dir string) (*Repository, error) {
 	case err != nil:
 		return nil, err
 	}
+	r.tree.Excludes = userIgnores()
 	if r.Root, err = filepath.EvalSymlinks(r.tree.Filesystem.Root()); err != nil {
 		return nil, err
 	}
@@ -63,6 +66,34 @@ func Open(dir string) (*Repository, error) {
 		r.Dir = filepath.ToSlash(dir)
 	}
 	return r, nil
+}
+
+// userIgnores returns the patterns of the user's own ignore file, which git applies in all repositories:
+// core.excludesFile of ~/.gitconfig, else git/ignore in the configuration directory. A file that cannot be
+// read has none.
+func userIgnores() []gitignore.Pattern {
+	if set, err := gitignore.LoadGlobalPatterns(osfs.New("/")); err == nil && len(set) > 0 {
+		return set
+	}
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "git", "ignore"))
+	if err != nil {
+		return nil
+	}
+	var patterns []gitignore.Pattern
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimRight(line, "\r\n"); strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
+			patterns = append(patterns, gitignore.ParsePattern(line, nil))
+		}
+	}
+	return patterns
 }
 
 // Branch returns the checked-out branch; empty for a detached HEAD.

@@ -37,6 +37,14 @@ func (f *Fetcher) readLocal(name string, limit int64) ([]byte, error) {
 // IsLocal reports whether a reference is to a file on the machine of its author.
 func IsLocal(reference string) bool { return strings.HasPrefix(reference, "file://") }
 
+// LocalPath returns the path of the file of a local reference; empty for every other text.
+func LocalPath(reference string) string {
+	if r, err := parseLocal(reference); err == nil && IsLocal(reference) {
+		return r.path
+	}
+	return ""
+}
+
 // UploadPath returns the slash path in an uploaded directory under which the file of a local reference
 // is included, because the receiver of the upload cannot read it from the author's machine.
 func UploadPath(reference string) string {

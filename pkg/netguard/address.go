@@ -1,6 +1,10 @@
 package netguard
 
-import "net/netip"
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+)
 
 // Kind classifies an address by the network that it belongs to.
 type Kind string
@@ -28,6 +32,16 @@ func KindOf(address netip.Addr) Kind {
 		return Special
 	}
 	return Public
+}
+
+// IsPlaintext reports whether others can read the traffic with a URL: plain HTTP that leaves the machine.
+func IsPlaintext(base string) bool {
+	parsed, err := url.Parse(base)
+	if err != nil || parsed.Scheme != "http" || strings.EqualFold(parsed.Hostname(), "localhost") {
+		return false
+	}
+	address, err := netip.ParseAddr(parsed.Hostname())
+	return err != nil || KindOf(address) != Loopback
 }
 
 // globalUnicast is the part of IPv6 that is assigned to machines on the internet (RFC 4291, section

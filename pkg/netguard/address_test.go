@@ -53,3 +53,16 @@ func TestNoIPv4AddressHides(t *testing.T) {
 		}
 	})
 }
+
+// TestIsPlaintext checks that only plain HTTP that leaves the machine counts.
+func TestIsPlaintext(t *testing.T) {
+	for base, open := range map[string]bool{
+		"https://nuon.example": false, "http://127.0.0.1:7111": false, "http://[::1]:7111": false,
+		"http://localhost:1": false, "http://LOCALHOST": false, "http://[::ffff:127.0.0.1]": false,
+		"http://nuon.example": true, "http://10.0.0.1:7111": true, "http://127.0.0.1.example": true,
+	} {
+		if netguard.IsPlaintext(base) != open {
+			t.Errorf("%s: %v", base, !open)
+		}
+	}
+}

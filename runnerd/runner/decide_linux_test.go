@@ -146,15 +146,3 @@ func TestAJobIsEndedWithoutADisk(t *testing.T) {
 		t.Errorf("on disk is %+v, %v, %v", kept, found, err)
 	}
 }
-
-func TestIsOpenLine(t *testing.T) {
-	for base, open := range map[string]bool{
-		"https://nuon.example": false, "http://127.0.0.1:7111": false, "http://[::1]:7111": false,
-		"http://localhost:1":  false,
-		"http://nuon.example": true, "http://10.0.0.1:7111": true,
-	} {
-		if isPlaintext(base) != open {
-			t.Errorf("%s: %v", base, !open)
-		}
-	}
-}

@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/apiclient"
@@ -253,7 +252,7 @@ func Run(ctx context.Context, options Options) error {
 			r.log.Warn("--pass-env names a variable that is not set here; jobs will not see it", "variable", name)
 		}
 	}
-	if isPlaintext(r.URL) {
+	if netguard.IsPlaintext(r.URL) {
 		r.log.Warn("the connection to the control plane is not encrypted, so this runner's key can be read in "+
 			"transit; use https",
 			"url", r.URL)
@@ -266,16 +265,6 @@ func Run(ctx context.Context, options Options) error {
 	r.log.Info("runner started", "install_key", key.Recipient().Fingerprint(), "name", identity.Name, "kind",
 		identity.Kind, "capacity", r.Capacity, "url", r.URL, "dir", r.Dir)
 	return r.work(ctx)
-}
-
-// isPlaintext reports whether others can read the traffic: plain HTTP that leaves the machine.
-func isPlaintext(base string) bool {
-	parsed, err := url.Parse(base)
-	if err != nil || parsed.Scheme != "http" || parsed.Hostname() == "localhost" {
-		return false
-	}
-	address := net.ParseIP(parsed.Hostname())
-	return address == nil || !address.IsLoopback()
 }
 
 // lockFile returns the path of the lock that the runnerd in dir holds.
