@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/untrusted"
 )
 
 // The files of an attempt.
@@ -101,7 +102,7 @@ func (a Attempt) StderrFile() string { return a.path("stderr") }
 
 // OpenOutput opens StdoutFile or StderrFile for reading.
 func OpenOutput(file string) (*os.File, error) {
-	return openOwn(filepath.Dir(file), filepath.Base(file), os.O_RDONLY)
+	return untrusted.Open(filepath.Dir(file), filepath.Base(file), os.O_RDONLY)
 }
 
 // SaveRecord replaces the record. That of a pod is stored where the programs of the job cannot change it, and
@@ -238,13 +239,16 @@ func (a Attempt) save(name string, content any) error {
 	return WriteFile(a.path(name), encoded)
 }
 
-// saveUnsynced is save without waiting for the disk. Only one process may write the same file.
+// saveUnsynced is save without waiting for the disk.
 func (a Attempt) saveUnsynced(name string, content any) error {
 	encoded, err := json.Marshal(content)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", a.path(name), err)
 	}
-	return replaceFile(a.path(name), encoded)
+	if err := untrusted.Replace(a.path(name), encoded, false); err != nil {
+		return fmt.Errorf("write %s: %w", a.path(name), err)
+	}
+	return nil
 }
 
 // maxFile bounds the files that are read back, in bytes. The largest is a result with a report.
@@ -265,7 +269,7 @@ func (a Attempt) loadUnsynced(name string, into any) (bool, error) {
 }
 
 func loadJSON(file string, limit int64, into any) (bool, error) {
-	opened, err := openOwn(filepath.Dir(file), filepath.Base(file), os.O_RDONLY)
+	opened, err := untrusted.Open(filepath.Dir(file), filepath.Base(file), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/untrusted"
 )
 
 // The limits of one chunk: bytes in the log file, and lines.
@@ -44,11 +45,11 @@ type indexEntry struct {
 
 // Chunks opens the log for shipping. The result is for one goroutine.
 func (a Attempt) Chunks() (*Chunks, error) {
-	log, err := openOwn(a.Dir, logFile, os.O_RDONLY|os.O_CREATE)
+	log, err := untrusted.Open(a.Dir, logFile, os.O_RDONLY|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("open the log of the attempt: %w", err)
 	}
-	index, err := openOwn(a.Dir, chunksFile, os.O_RDWR|os.O_CREATE|os.O_APPEND)
+	index, err := untrusted.Open(a.Dir, chunksFile, os.O_RDWR|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the chunks of the attempt: %w", err), log.Close())
 	}

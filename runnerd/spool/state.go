@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/untrusted"
 )
 
 // maxState bounds one sealed state on disk, in bytes.
@@ -102,7 +103,7 @@ func (a Attempt) EachState(do func(file string, state api.State) error) error {
 // delivered in the meantime.
 func LoadState(file string) (state api.State, found bool, err error) {
 	dir, name := splitState(file)
-	opened, err := openOwn(dir, name, os.O_RDONLY)
+	opened, err := untrusted.Open(dir, name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return state, false, nil
 	}
