@@ -64,9 +64,10 @@ func (a Attempt) Chunks() (*Chunks, error) {
 }
 
 // restore reads the index. A power failure may have cut its last line short; nothing was done
-// yet on the basis of that line, so restore only terminates it.
+// yet on the basis of that line, so restore only terminates it. Programs of a job may have written
+// to the index: restore skips a chunk that is larger than any that Next cuts.
 func (c *Chunks) restore() error {
-	reader := bufio.NewReader(c.index)
+	reader := bufio.NewReader(io.LimitReader(c.index, maxFile))
 	for {
 		line, err := reader.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
@@ -83,7 +84,7 @@ func (c *Chunks) restore() error {
 		if json.Unmarshal(line, &entry) != nil {
 			continue // an incomplete line that an earlier restore terminated
 		}
-		if entry.End > c.end() {
+		if entry.End > c.end() && entry.End-c.end() <= maxChunkBytes {
 			c.cuts = append(c.cuts, entry.End)
 		}
 		c.sent = min(max(c.sent, entry.Sent), len(c.cuts))

@@ -2,12 +2,14 @@ package spool_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
@@ -75,6 +77,30 @@ func TestAPodCannotEndItsOwnAttempt(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Join(s.Root, "pods")); err != nil || len(left) > 0 {
 		t.Errorf("what is left is %v, %v", left, err)
+	}
+}
+
+// TestAnIndexThatAJobWrote checks that what programs of a job write to the index of the log neither stops runnerd nor
+// hides the log.
+func TestAnIndexThatAJobWrote(t *testing.T) {
+	t.Parallel()
+	a, err := spool.Spool{Root: t.TempDir()}.Create(spool.Record{Job: "job_1", Attempt: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := `{"sent":9000000000000000000}` + "\n" + `{"end":4611686018427387904}` + "\n" + `{"end":-5,"sent":-5}` + "\n"
+	if err := errors.Join(a.AppendLines(api.Info, "line"),
+		os.WriteFile(filepath.Join(a.Dir, "chunks.ndjson"), []byte(index), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	chunks, err := a.Chunks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = chunks.Close() }()
+	all, err := chunks.Next(16, true)
+	if err != nil || len(all) != 1 || len(all[0].Lines) != 1 || all[0].Lines[0].M != "line" {
+		t.Errorf("got %+v, %v", all, err)
 	}
 }
 
