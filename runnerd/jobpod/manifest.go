@@ -15,8 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
 const (
@@ -44,7 +42,7 @@ const (
 // sharedDirs are the directories of the runner that jobs share, as they do as processes: workspaces, which need the
 // same path in two jobs, caches, and what jobs leave for the runner's owner.
 var sharedDirs = []string{"work", "modules", "tools", "blobs", "transfer", "secrets", "states", "grants", "transcripts",
-	"audit", spool.UndeliveredDir}
+	"audit"}
 
 // jobName returns the name of an attempt's Job. Ids come from the control plane; the hash makes the name unique among
 // ids that differ in what a name cannot have, and among runners of one namespace.

@@ -204,6 +204,7 @@ func checkMounts(t *testing.T, dir string, pod *corev1.Pod) {
 		"spool/job_1.1": "runner", "work": "runner", "states": "runner", "grants": "runner", "audit": "runner",
 		"install.key": "install-key",
 		"spool":       "", "pods": "", "runner.toml": "", "runner.json": "", "runnerd.lock": "",
+		"undelivered": "",
 	} {
 		if at[filepath.Join(dir, path)] != volume {
 			t.Errorf("%s is of the volume %q", path, at[filepath.Join(dir, path)])
