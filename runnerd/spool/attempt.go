@@ -284,6 +284,9 @@ func loadJSON(file string, limit int64, into any) (bool, error) {
 	return decodeJSON(opened, limit, into)
 }
 
+// errContent is the error of a file whose content is not that of its name.
+var errContent = errors.New("it is not what runnerd writes")
+
 func decodeJSON(opened *os.File, limit int64, into any) (bool, error) {
 	file := opened.Name()
 	content, err := io.ReadAll(io.LimitReader(opened, limit+1))
@@ -291,10 +294,10 @@ func decodeJSON(opened *os.File, limit int64, into any) (bool, error) {
 		return false, fmt.Errorf("read %s: %w", file, err)
 	}
 	if int64(len(content)) > limit {
-		return false, fmt.Errorf("read %s: it has more than %d bytes", file, limit)
+		return false, fmt.Errorf("read %s: %w: it has more than %d bytes", file, errContent, limit)
 	}
 	if err := json.Unmarshal(content, into); err != nil {
-		return false, fmt.Errorf("read %s: %w", file, err)
+		return false, fmt.Errorf("read %s: %w: %w", file, errContent, err)
 	}
 	return true, nil
 }

@@ -142,6 +142,30 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
+// TestAStateThatIsNone checks that text that programs of a job write in the place of a state does not keep the states
+// after it from being delivered.
+func TestAStateThatIsNone(t *testing.T) {
+	t.Parallel()
+	a, err := spool.Spool{Root: t.TempDir()}.Create(spool.Record{Job: "job_1", Attempt: 1})
+	if err := errors.Join(err, a.AddState(api.State{Serial: 2}, 2),
+		os.WriteFile(filepath.Join(a.StateDir(), "000001.json"), []byte("x"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	delivered := 0
+	if err := a.EachState(func(_ string, state api.State) error {
+		delivered++
+		if state.Serial != 2 {
+			t.Errorf("got %+v", state)
+		}
+		return nil
+	}); err != nil || delivered != 1 {
+		t.Errorf("%d were delivered: %v", delivered, err)
+	}
+	if rejected, err := a.RejectedStates(); len(rejected) != 1 || err != nil {
+		t.Errorf("the rejected states are %q, %v", rejected, err)
+	}
+}
+
 // TestAnIndexThatAJobWrote checks that what programs of a job write to the index of the log neither stops runnerd nor
 // hides the log.
 func TestAnIndexThatAJobWrote(t *testing.T) {
