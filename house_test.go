@@ -84,6 +84,7 @@ var layers = map[string][][]string{
 		{""},
 	},
 	"runnerd": {
+		{"untrusted"},
 		{"apiclient", "apiclient/contacttest", "audit", "cloud/session", "jobenv", "kind/terraform/modules",
 			"kind/terraform/modules/registrytest", "plainlines", "planpolicy", "policy", "secretstore", "spool", "subprocess",
 			"timing", "transcript", "values"},

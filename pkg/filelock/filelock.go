@@ -3,7 +3,8 @@
 // A lock belongs to the open file, not to the process: a child that inherits the file holds the
 // lock as well, and the kernel releases it when the last copy is closed, however the processes end.
 // The lock file is created with mode 0600 and is not removed on release; Clear removes old lock
-// files.
+// files. A link in place of a lock file is an error: another program that may write to the directory
+// could make the link lead to a file that is no lock.
 //
 // It never decides what a lock protects, and returns no messages for users. Every program of nuon
 // that shares a directory with another process calls it.
@@ -34,7 +35,7 @@ const pollInterval = 50 * time.Millisecond
 // the lock. Closing the file releases the lock, unless a child has a copy. A file that was removed
 // after it was opened excludes nobody; Try reports it as held.
 func Try(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func Wait(ctx context.Context, path string, held func()) (release func(), err er
 // Held reports whether the lock on a file is held. It does not create the file: the lock of a
 // missing file is free.
 func Held(path string) (bool, error) {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	file, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -63,6 +63,23 @@ func TestTryWhereThereIsNoDirectory(t *testing.T) {
 	mustBeHeld(t, path, false)
 }
 
+// TestALinkIsNoLock checks that a link does not make a file of another directory a lock.
+func TestALinkIsNoLock(t *testing.T) {
+	path, other := filepath.Join(t.TempDir(), "lock"), filepath.Join(t.TempDir(), "other")
+	if err := os.Symlink(other, path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Try(path); !errors.Is(err, syscall.ELOOP) {
+		t.Errorf("Try: %v", err)
+	}
+	if _, err := Held(path); !errors.Is(err, syscall.ELOOP) {
+		t.Errorf("Held: %v", err)
+	}
+	if _, err := os.Lstat(other); err == nil {
+		t.Error("the other file was made")
+	}
+}
+
 func TestUnlockFreesWhatACopyHolds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	for name, test := range map[string]struct {

@@ -135,7 +135,7 @@ func write(dir string, e Event) error {
 	if err != nil {
 		return err
 	}
-	out, err := os.OpenFile(file(dir), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	out, err := open(file(dir), os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func Each(dir string, since time.Time, do func(Event) error) error {
 }
 
 func eachOf(name string, since time.Time, do func(Event) error) error {
-	content, err := os.Open(name)
+	content, err := open(name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

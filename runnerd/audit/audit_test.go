@@ -1,8 +1,11 @@
 package audit
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -36,6 +39,44 @@ func TestEventsOfAHostileControlPlane(t *testing.T) {
 	if strings.ContainsAny(first.Component+first.Job+first.Reason, "\x1b\u009b\n") || len(first.Component) > 2*maxField ||
 		!strings.HasPrefix(first.Component, "web [2J") || len(first.Reason) > 2*maxReason {
 		t.Errorf("got %+v", first)
+	}
+}
+
+// TestNoLinkLeadsOutOfTheLog checks that programs of a pod, which can write to the directory of the log, cannot make
+// runnerd write to another file, or wait forever.
+func TestNoLinkLeadsOutOfTheLog(t *testing.T) {
+	dir := t.TempDir()
+	private := filepath.Join(dir, "runner.toml")
+	plant := func(name string) {
+		t.Helper()
+		if err := errors.Join(os.RemoveAll(name), os.Symlink(private, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	event := Event{What: RoleRefused, Role: "web"}
+	if err := errors.Join(Append(dir, event), os.WriteFile(private, []byte("enabled = false\n"), 0o600),
+		os.Truncate(file(dir), dayBytes)); err != nil {
+		t.Fatal(err)
+	}
+	plant(droppedFile(dir) + ".new")
+	if err := Append(dir, event); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{droppedFile(dir), file(dir), file(dir) + ".lock"} {
+		plant(name)
+		if err := Append(dir, event); err == nil {
+			t.Errorf("%s was written through a link", name)
+		}
+		if err := errors.Join(os.Remove(name), syscall.Mkfifo(name, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		_ = Append(dir, event) // a pipe can be a lock
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now, err := os.ReadFile(private); err != nil || string(now) != "enabled = false\n" {
+		t.Errorf("the runner file is %s, %v", now, err)
 	}
 }
 

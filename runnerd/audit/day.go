@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/runnerd/untrusted"
 )
 
 // Each day by UTC has a file: audit.log on the day itself, and audit-2026-11-24.log later. Up to dayBytes everything is
@@ -44,14 +47,20 @@ func droppedFile(dir string) string { return filepath.Join(logDir(dir), "audit.d
 
 func readDropped(dir string) (dropped, error) {
 	var d dropped
-	content, err := os.ReadFile(droppedFile(dir))
+	opened, err := open(droppedFile(dir), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return d, nil
 	}
 	if err != nil {
 		return d, err
 	}
-	return d, json.Unmarshal(content, &d)
+	defer opened.Close() //nolint:errcheck // it was only read
+	return d, json.NewDecoder(io.LimitReader(opened, dayBytes)).Decode(&d)
+}
+
+// open opens a file of the log. Programs of a pod can write to the directory of the log.
+func open(name string, flags int) (*os.File, error) {
+	return untrusted.Open(filepath.Dir(name), filepath.Base(name), flags)
 }
 
 // hasRoom reports whether an event is written, and counts it otherwise. What the owner did always is.
@@ -79,11 +88,7 @@ func hasRoom(dir string, e Event, now time.Time) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	made := droppedFile(dir) + ".new"
-	if err := os.WriteFile(made, content, 0o600); err != nil {
-		return false, err
-	}
-	return kinds[kind] <= room(e.What), os.Rename(made, droppedFile(dir))
+	return kinds[kind] <= room(e.What), untrusted.Replace(droppedFile(dir), content, false)
 }
 
 // room returns how many events of a kind are written on a day that has no more room.

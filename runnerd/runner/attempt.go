@@ -34,11 +34,11 @@ type attempt struct {
 	cancelOnce sync.Once
 	// executor runs the job process.
 	executor executor
-	// startedAt is when the process was started, by the monotonic clock, and specLimit is the time
-	// limit of the spec. Only superviseLoop uses them.
-	startedAt time.Time
-	specSeen  bool
-	specLimit time.Duration
+	// startedAt is when the process was started, by the monotonic clock. specSeen means that the job process
+	// has its spec, and specRead that specLimit is the time limit of the spec. Only superviseLoop uses them.
+	startedAt          time.Time
+	specSeen, specRead bool
+	specLimit          time.Duration
 	// unsavedTermination is the ending that could not be written to disk. Only superviseLoop uses it.
 	unsavedTermination *spool.Termination
 	// concluded is closed when the process has ended and the result is known.

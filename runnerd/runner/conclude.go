@@ -17,9 +17,17 @@ func (a *attempt) conclude(ctx context.Context) error {
 	if err := a.executor.finish(ctx); err != nil {
 		return err
 	}
+	removed, err := a.dir.Reclaim()
+	if err != nil {
+		return err
+	}
 	said, err := a.outputTail()
 	if err != nil {
 		return err
+	}
+	if len(removed) > 0 {
+		said = append(said, fmt.Sprintf("programs of the job replaced files of the runner by something else, which the "+
+			"runner removed: %d entries, such as %q", len(removed), removed[0]))
 	}
 	settled, err := a.cleanUp()
 	if err != nil {
@@ -56,7 +64,7 @@ func (a *attempt) cleanUp() ([]string, error) {
 			return nil, fmt.Errorf("remove the work directory of %s: %w", a.name(), err)
 		}
 	}
-	spec, found, err := a.dir.Spec()
+	spec, found, err := a.dir.TrustedSpec()
 	if err != nil || !found || a.runner.FinishKilled == nil {
 		return nil, nil //nolint:nilerr // without its spec the job did nothing
 	}

@@ -80,6 +80,9 @@ func (p *jobPod) request(ctx context.Context) (made jobpod.Request, err error) {
 	if err := rule.CheckSpec(p.record.Kind, spec); err != nil {
 		return made, jobpod.Reject(err)
 	}
+	if err := p.dir.SavePodSpec(spec); err != nil {
+		return made, err
+	}
 	if err := p.chooseAccount(&made, rule, spec); err != nil {
 		return made, err
 	}

@@ -155,7 +155,7 @@ func statusOf(dir spool.Attempt) (AttemptStatus, error) {
 	if pod, found, err := dir.Pod(); err == nil && found && seen.Alive && pod.Unproven != "" {
 		status.Status = "unknown; see its log"
 	}
-	if spec, found, err := dir.Spec(); err == nil && found {
+	if spec, found, err := dir.TrustedSpec(); err == nil && found {
 		status.Install = policy.InstallOf(spec)
 	}
 	if status.Started, _, err = dir.Started(); err != nil {

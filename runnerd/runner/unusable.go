@@ -59,7 +59,7 @@ func (r *rules) allUnusable() []unusableRole {
 
 // noteUnusable notes the role of a job that did not start because of it.
 func (a *attempt) noteUnusable(final api.JobResult) {
-	spec, found, err := a.dir.Spec()
+	spec, found, err := a.dir.TrustedSpec()
 	if final.Status != api.JobResultStatusNotStarted || err != nil || !found || final.UnusableRole.Role == "" {
 		return
 	}

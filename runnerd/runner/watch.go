@@ -75,10 +75,8 @@ func (a *attempt) updateHeldRule() error {
 // hasSpec reports whether the job process has its spec.
 func (a *attempt) hasSpec() bool {
 	if !a.specSeen {
-		if spec, found, err := a.dir.Spec(); err == nil && found {
-			a.specSeen, a.specLimit = true, time.Duration(spec.TimeoutSeconds)*time.Second
-			a.setInstall(spec)
-		}
+		_, found, err := a.dir.Spec()
+		a.specSeen = err == nil && found
 	}
 	return a.specSeen
 }
@@ -151,11 +149,16 @@ func (a *attempt) timeExceeded() (bool, error) {
 	return time.Since(a.startedAt) > a.limit(), nil
 }
 
-// limit returns how long the job may run: the limit of its spec, once the job process has it,
-// or that of the runner file if it is less. With an unreadable spec the default limit applies,
-// so that the job does not run forever.
+// limit returns how long the job may run: the limit of its spec, once this runner has it, or that
+// of the runner file if it is less. With an unreadable spec the default limit applies, so that
+// the job does not run forever.
 func (a *attempt) limit() time.Duration {
-	a.hasSpec()
+	if !a.specRead {
+		if spec, found, err := a.dir.TrustedSpec(); err == nil && found {
+			a.specRead, a.specLimit = true, time.Duration(spec.TimeoutSeconds)*time.Second
+			a.setInstall(spec)
+		}
+	}
 	own := policy.Limits{Timeout: policy.Duration(time.Duration(a.record.Policy.Limits.TimeoutSeconds) * time.Second)}
 	return own.TimeoutOf(a.specLimit, a.runner.Timing.JobLimit)
 }

@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/untrusted"
 )
 
-// The files of an attempt.
+// The files of an attempt. Some of runnerd's own are in podsDir for a pod: see ownPath.
 const (
 	recordFile      = "attempt.json"     // Record, by runnerd
 	startedFile     = "started.json"     // time, by runnerd, before it starts the process
@@ -101,7 +102,7 @@ func (a Attempt) StderrFile() string { return a.path("stderr") }
 
 // OpenOutput opens StdoutFile or StderrFile for reading.
 func OpenOutput(file string) (*os.File, error) {
-	return openOwn(filepath.Dir(file), filepath.Base(file), os.O_RDONLY)
+	return untrusted.Open(filepath.Dir(file), filepath.Base(file), os.O_RDONLY)
 }
 
 // SaveRecord replaces the record. That of a pod is stored where the programs of the job cannot change it, and
@@ -130,11 +131,11 @@ func (a Attempt) Record() (Record, error) {
 }
 
 // MarkStarted records that a process may run from this time on.
-func (a Attempt) MarkStarted(at time.Time) error { return a.save(startedFile, at) }
+func (a Attempt) MarkStarted(at time.Time) error { return SaveJSON(a.ownPath(startedFile), at) }
 
 // Started returns the time of MarkStarted, and false when it was not called.
 func (a Attempt) Started() (at time.Time, found bool, err error) {
-	found, err = a.load(startedFile, &at)
+	found, err = loadJSON(a.ownPath(startedFile), maxFile, &at)
 	return at, found, err
 }
 
@@ -168,20 +169,24 @@ func (a Attempt) Result() (result api.JobResult, found bool, err error) {
 
 // SaveFinal stores the result to deliver. It need not survive a crash of the machine: after one, the job is
 // concluded again, from files that do.
-func (a Attempt) SaveFinal(result api.JobResult) error { return a.saveUnsynced(finalFile, result) }
+func (a Attempt) SaveFinal(result api.JobResult) error {
+	return saveUnsynced(a.ownPath(finalFile), result)
+}
 
 // Final reads the result to deliver. It returns false until the job is concluded.
 func (a Attempt) Final() (result api.JobResult, found bool, err error) {
-	found, err = a.loadUnsynced(finalFile, &result)
+	found, err = loadUnsynced(a.ownPath(finalFile), &result)
 	return result, found, err
 }
 
 // SaveTermination records that the job is being ended.
-func (a Attempt) SaveTermination(ending Termination) error { return a.save(terminationFile, ending) }
+func (a Attempt) SaveTermination(ending Termination) error {
+	return SaveJSON(a.ownPath(terminationFile), ending)
+}
 
 // Termination reads the ending, and returns false when the job is not being ended.
 func (a Attempt) Termination() (ending Termination, found bool, err error) {
-	found, err = a.load(terminationFile, &ending)
+	found, err = loadJSON(a.ownPath(terminationFile), maxFile, &ending)
 	return ending, found, err
 }
 
@@ -238,13 +243,16 @@ func (a Attempt) save(name string, content any) error {
 	return WriteFile(a.path(name), encoded)
 }
 
-// saveUnsynced is save without waiting for the disk. Only one process may write the same file.
-func (a Attempt) saveUnsynced(name string, content any) error {
+// saveUnsynced is SaveJSON without waiting for the disk.
+func saveUnsynced(file string, content any) error {
 	encoded, err := json.Marshal(content)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", a.path(name), err)
+	if err == nil {
+		err = untrusted.Replace(file, encoded, false)
 	}
-	return replaceFile(a.path(name), encoded)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
 }
 
 // maxFile bounds the files that are read back, in bytes. The largest is a result with a report.
@@ -254,10 +262,10 @@ func (a Attempt) load(name string, into any) (bool, error) {
 	return loadJSON(a.path(name), maxFile, into)
 }
 
-// loadUnsynced is load for a file of saveUnsynced. One that is empty or no JSON is what a crash of the machine left of
-// it, so it counts as missing.
-func (a Attempt) loadUnsynced(name string, into any) (bool, error) {
-	found, err := a.load(name, into)
+// loadUnsynced is loadJSON for a file of saveUnsynced. One that is empty or no JSON is what a crash of the machine left
+// of it, so it counts as missing.
+func loadUnsynced(file string, into any) (bool, error) {
+	found, err := loadJSON(file, maxFile, into)
 	if broken := (*json.SyntaxError)(nil); errors.As(err, &broken) {
 		return false, nil
 	}
@@ -265,7 +273,7 @@ func (a Attempt) loadUnsynced(name string, into any) (bool, error) {
 }
 
 func loadJSON(file string, limit int64, into any) (bool, error) {
-	opened, err := openOwn(filepath.Dir(file), filepath.Base(file), os.O_RDONLY)
+	opened, err := untrusted.Open(filepath.Dir(file), filepath.Base(file), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -276,6 +284,9 @@ func loadJSON(file string, limit int64, into any) (bool, error) {
 	return decodeJSON(opened, limit, into)
 }
 
+// errContent is the error of a file whose content is not that of its name.
+var errContent = errors.New("it is not what runnerd writes")
+
 func decodeJSON(opened *os.File, limit int64, into any) (bool, error) {
 	file := opened.Name()
 	content, err := io.ReadAll(io.LimitReader(opened, limit+1))
@@ -283,10 +294,10 @@ func decodeJSON(opened *os.File, limit int64, into any) (bool, error) {
 		return false, fmt.Errorf("read %s: %w", file, err)
 	}
 	if int64(len(content)) > limit {
-		return false, fmt.Errorf("read %s: it has more than %d bytes", file, limit)
+		return false, fmt.Errorf("read %s: %w: it has more than %d bytes", file, errContent, limit)
 	}
 	if err := json.Unmarshal(content, into); err != nil {
-		return false, fmt.Errorf("read %s: %w", file, err)
+		return false, fmt.Errorf("read %s: %w: %w", file, errContent, err)
 	}
 	return true, nil
 }

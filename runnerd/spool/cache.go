@@ -13,7 +13,7 @@ import (
 // has delivered. It is the only other copy of the state: a control plane that was restored from
 // an older backup gets it from here. It does nothing for an attempt without a component.
 func (a Attempt) CacheState(state api.State) error {
-	spec, found, err := a.Spec()
+	spec, found, err := a.TrustedSpec()
 	component := spec.Plan.Deploy.InstallComponent
 	if spec.Kind == api.JobSpecKindApply {
 		component = spec.Apply.Deploy.InstallComponent

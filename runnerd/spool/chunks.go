@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/untrusted"
 )
 
 // The limits of one chunk: bytes in the log file, and lines.
@@ -44,11 +45,11 @@ type indexEntry struct {
 
 // Chunks opens the log for shipping. The result is for one goroutine.
 func (a Attempt) Chunks() (*Chunks, error) {
-	log, err := openOwn(a.Dir, logFile, os.O_RDONLY|os.O_CREATE)
+	log, err := untrusted.Open(a.Dir, logFile, os.O_RDONLY|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("open the log of the attempt: %w", err)
 	}
-	index, err := openOwn(a.Dir, chunksFile, os.O_RDWR|os.O_CREATE|os.O_APPEND)
+	index, err := untrusted.Open(a.Dir, chunksFile, os.O_RDWR|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the chunks of the attempt: %w", err), log.Close())
 	}
@@ -63,9 +64,10 @@ func (a Attempt) Chunks() (*Chunks, error) {
 }
 
 // restore reads the index. A power failure may have cut its last line short; nothing was done
-// yet on the basis of that line, so restore only terminates it.
+// yet on the basis of that line, so restore only terminates it. Programs of a job may have written
+// to the index: restore skips a chunk that is larger than any that Next cuts.
 func (c *Chunks) restore() error {
-	reader := bufio.NewReader(c.index)
+	reader := bufio.NewReader(io.LimitReader(c.index, maxFile))
 	for {
 		line, err := reader.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
@@ -82,7 +84,7 @@ func (c *Chunks) restore() error {
 		if json.Unmarshal(line, &entry) != nil {
 			continue // an incomplete line that an earlier restore terminated
 		}
-		if entry.End > c.end() {
+		if entry.End > c.end() && entry.End-c.end() <= maxChunkBytes {
 			c.cuts = append(c.cuts, entry.End)
 		}
 		c.sent = min(max(c.sent, entry.Sent), len(c.cuts))

@@ -6,27 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"github.com/nuon-toolkit/nuon/runnerd/untrusted"
 )
 
 // WriteFile replaces the whole content of file, readable only by its owner. When it returns,
 // the content is on disk and survives a power failure.
 func WriteFile(file string, content []byte) error {
-	dir := filepath.Dir(file)
-	beside, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*") // with mode 0600
-	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	defer func() { _ = os.Remove(beside.Name()) }()
-	_, err = beside.Write(content)
+	err := untrusted.Replace(file, content, true)
 	if err == nil {
-		err = beside.Sync()
-	}
-	if err = errors.Join(err, beside.Close()); err == nil {
-		err = os.Rename(beside.Name(), file)
-	}
-	if err == nil {
-		err = syncDir(dir)
+		err = syncDir(filepath.Dir(file))
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
@@ -46,41 +35,6 @@ func SaveJSON(file string, content any) error {
 // LoadJSON reads a small file that SaveJSON wrote. It returns false when
 // the file does not exist.
 func LoadJSON(file string, into any) (bool, error) { return loadJSON(file, 1<<20, into) }
-
-// replaceFile replaces the whole content of file without waiting for the disk. Only one process
-// may write the same file.
-func replaceFile(file string, content []byte) error {
-	beside := file + ".new"
-	if err := os.WriteFile(beside, content, 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	if err := os.Rename(beside, file); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	return nil
-}
-
-// openOwn opens a file of a directory that the programs of a job can write to. It follows no link out of that
-// directory, because runnerd may read files that those programs may not, and it never waits for a pipe.
-func openOwn(dir, name string, flags int) (*os.File, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }()
-	opened, err := root.OpenFile(name, flags|syscall.O_NONBLOCK, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	info, err := opened.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", opened.Name())
-	}
-	if err != nil {
-		return nil, errors.Join(err, opened.Close())
-	}
-	return opened, nil
-}
 
 // syncDir makes a new name in dir survive a crash.
 func syncDir(dir string) error {

@@ -56,15 +56,24 @@ func TestNoLinkLeadsOutOfAnAttempt(t *testing.T) {
 	if spool.RemoveState(file) == nil || spool.RejectState(file) == nil {
 		t.Error("a state was removed through a link")
 	}
+	beside := filepath.Join(a.Dir, "final.json.new")
+	if err := errors.Join(os.Symlink(private, beside), a.SaveFinal(api.JobResult{Status: "lost"})); err != nil {
+		t.Error(err)
+	}
 	if now, err := os.ReadFile(private); err != nil || string(now) != secret {
 		t.Errorf("the file of the runner is %s, %v", now, err)
 	}
 
+	// Without the checks this test never ends.
 	pipe := filepath.Join(a.Dir, "result.json")
-	if err := errors.Join(os.Remove(pipe), syscall.Mkfifo(pipe, 0o600)); err != nil {
+	if err := errors.Join(os.Remove(pipe), syscall.Mkfifo(pipe, 0o600), os.RemoveAll(beside),
+		syscall.Mkfifo(beside, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := a.Result(); err == nil || errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a pipe was read: %v", err) // without the check this test never ends
+		t.Errorf("a pipe was read: %v", err)
+	}
+	if err := a.SaveFinal(api.JobResult{Status: "lost"}); err != nil {
+		t.Error(err)
 	}
 }

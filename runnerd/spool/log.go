@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/untrusted"
 )
 
 // OpenLog opens the log of the attempt for appending. Each Write must consist of complete
 // lines, each the JSON of an api.LogLine.
 func (a Attempt) OpenLog() (*os.File, error) {
-	out, err := openOwn(a.Dir, logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
+	out, err := untrusted.Open(a.Dir, logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return nil, fmt.Errorf("open the log of the attempt: %w", err)
 	}
@@ -52,7 +53,7 @@ func (a Attempt) AppendLines(level api.LogLineL, messages ...string) error {
 }
 
 func (a Attempt) logIsTorn() (bool, error) {
-	in, err := openOwn(a.Dir, logFile, os.O_RDONLY)
+	in, err := untrusted.Open(a.Dir, logFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -3,24 +3,43 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
+	"github.com/nuon-toolkit/nuon/runnerd/untrusted"
 )
 
 // handoverFile is what the job process of a pod needs once, by runnerd; taken away by the first who renames it.
 const handoverFile = "handover.json"
 
 // The suffixes of the files of an attempt in podsDir, which pods do not mount: programs of a job must not be able to
-// report that the job has ended.
+// report that the job has ended. The others are those of ownPath.
 const (
 	podsDir         = "pods"
 	recordSuffix    = ".record"    // Record, by runnerd
 	podSuffix       = ".json"      // Pod, by runnerd
+	handoverSuffix  = ".handover"  // the digest of the handover, by runnerd
 	withdrawnSuffix = ".withdrawn" // the handover that runnerd took back
 	confirmedSuffix = ".confirmed" // time, by the runner's owner: nothing of the attempt runs any more
 )
+
+// ownPath returns the path of a file that runnerd alone writes: of a pod in podsDir, because the programs of the job
+// can write to the directory of the attempt.
+func (a Attempt) ownPath(name string) string {
+	if _, err := os.Lstat(a.podPath(recordSuffix)); err == nil {
+		return a.podPath(ownSuffix(name))
+	}
+	return a.path(name)
+}
+
+// ownSuffix returns the suffix in podsDir of a file that ownPath is called with.
+func ownSuffix(name string) string { return "." + strings.TrimSuffix(name, ".json") }
 
 // podPath returns the path of a file of an attempt in podsDir.
 func (a Attempt) podPath(suffix string) string {
@@ -85,14 +104,45 @@ func (a Attempt) Pod() (pod Pod, found bool, err error) {
 	return pod, found, err
 }
 
+// SavePodSpec stores the spec of a pod as runnerd read it.
+func (a Attempt) SavePodSpec(spec api.JobSpec) error { return a.saveInPods(ownSuffix(specFile), spec) }
+
+// TrustedSpec returns the spec, which programs of the job cannot have changed: of a pod the one that runnerd read, and
+// otherwise that of Spec.
+func (a Attempt) TrustedSpec() (spec api.JobSpec, found bool, err error) {
+	found, err = loadJSON(a.ownPath(specFile), maxFile, &spec)
+	return spec, found, err
+}
+
 // HandoverFile returns the path of the file with what the job process of a pod needs once.
 func (a Attempt) HandoverFile() string { return a.path(handoverFile) }
 
-// SaveHandover stores what the job process of a pod needs once.
-func (a Attempt) SaveHandover(content []byte) error { return WriteFile(a.HandoverFile(), content) }
+// SaveHandover stores what the job process of a pod needs once. Nobody but that process may be able to guess it: by its
+// digest runnerd recognizes it, because the programs of the job can write another file with its name.
+func (a Attempt) SaveHandover(content []byte) error {
+	if err := a.saveInPods(handoverSuffix, sha256digest.Of(content)); err != nil {
+		return err
+	}
+	return WriteFile(a.HandoverFile(), content)
+}
 
 // HasHandover reports whether nobody has taken what the job process needs.
-func (a Attempt) HasHandover() bool { return a.has(handoverFile) }
+func (a Attempt) HasHandover() bool { return a.isHandover(a.HandoverFile()) }
+
+// isHandover reports whether a file is what SaveHandover stored. A file that cannot be read is not.
+func (a Attempt) isHandover(file string) bool {
+	var saved string
+	if found, err := loadJSON(a.podPath(handoverSuffix), maxFile, &saved); err != nil || !found {
+		return false
+	}
+	opened, err := untrusted.Open(filepath.Dir(file), filepath.Base(file), os.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = opened.Close() }()
+	content, err := io.ReadAll(io.LimitReader(opened, maxFile))
+	return err == nil && sha256digest.Of(content) == saved
+}
 
 // TakeHandover reads and removes the file that SaveHandover wrote. Of several processes that call it, one succeeds; for
 // the others the error wraps fs.ErrNotExist. So either the job process starts, or runnerd knows that it never will.
@@ -112,14 +162,12 @@ func TakeHandover(file string) ([]byte, error) {
 // same when it is called again, also after a crash or with a full disk.
 func (a Attempt) WithdrawHandover() (bool, error) {
 	withdrawn := a.podPath(withdrawnSuffix)
-	err := os.Rename(a.HandoverFile(), withdrawn)
-	if errors.Is(err, fs.ErrNotExist) {
-		_, err = os.Lstat(withdrawn)
+	if a.HasHandover() {
+		if err := os.Rename(a.HandoverFile(), withdrawn); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
+	return a.isHandover(withdrawn), nil
 }
 
 // ConfirmEnded records that a person has made sure that nothing of the attempt runs.
@@ -142,8 +190,9 @@ func (a Attempt) IsConfirmedEnded() bool {
 
 // removePod removes the files of the attempt in podsDir.
 func (a Attempt) removePod() error {
-	for _, suffix := range []string{withdrawnSuffix, confirmedSuffix, podSuffix, recordSuffix} {
-		if err := os.Remove(a.podPath(suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, suffix := range []string{ownSuffix(specFile), ownSuffix(startedFile), ownSuffix(terminationFile),
+		ownSuffix(finalFile), handoverSuffix, withdrawnSuffix, confirmedSuffix, podSuffix, recordSuffix} {
+		if err := RemoveTree(a.podPath(suffix)); err != nil { // what was taken back may be a directory that a job made
 			return err
 		}
 	}

@@ -17,12 +17,14 @@ type Process struct {
 
 // SaveProcess stores the process. The job process calls it before it does anything else. It need not survive a crash of
 // the machine, which the process does not survive either.
-func (a Attempt) SaveProcess(process Process) error { return a.saveUnsynced(processFile, process) }
+func (a Attempt) SaveProcess(process Process) error {
+	return saveUnsynced(a.path(processFile), process)
+}
 
 // Process reads the process. It returns false when the job process did not get
 // as far as SaveProcess.
 func (a Attempt) Process() (process Process, found bool, err error) {
-	found, err = a.loadUnsynced(processFile, &process)
+	found, err = loadUnsynced(a.path(processFile), &process)
 	return process, found, err
 }
 
@@ -35,12 +37,12 @@ type Member struct {
 // SaveMembers replaces the list of the job process's descendants. Only a runnerd that runs
 // after the death of that process reads it, so it need not survive a crash of the machine.
 func (a Attempt) SaveMembers(members []Member) error {
-	return a.saveUnsynced(membersFile, members)
+	return saveUnsynced(a.path(membersFile), members)
 }
 
 // Members reads the list of SaveMembers.
 func (a Attempt) Members() (members []Member, err error) {
-	_, err = a.loadUnsynced(membersFile, &members)
+	_, err = loadUnsynced(a.path(membersFile), &members)
 	return members, err
 }
 

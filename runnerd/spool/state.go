@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/untrusted"
 )
 
 // maxState bounds one sealed state on disk, in bytes.
@@ -77,7 +78,7 @@ func (a Attempt) stateFiles(suffix string) ([]string, error) {
 }
 
 // EachState calls do for each version that is not delivered yet, oldest first, with its file.
-// It skips a version that is delivered in the meantime.
+// It skips a version that is delivered in the meantime, and rejects a file that is none: programs of the job wrote it.
 func (a Attempt) EachState(do func(file string, state api.State) error) error {
 	files, err := a.States()
 	if err != nil {
@@ -85,6 +86,9 @@ func (a Attempt) EachState(do func(file string, state api.State) error) error {
 	}
 	for _, file := range files {
 		state, found, err := LoadState(file)
+		if errors.Is(err, errContent) {
+			err = errors.Join(RejectState(file), a.AppendLines(api.Warn, "a state of this job is not delivered: "+err.Error()))
+		}
 		if err != nil {
 			return err
 		}
@@ -102,7 +106,7 @@ func (a Attempt) EachState(do func(file string, state api.State) error) error {
 // delivered in the meantime.
 func LoadState(file string) (state api.State, found bool, err error) {
 	dir, name := splitState(file)
-	opened, err := openOwn(dir, name, os.O_RDONLY)
+	opened, err := untrusted.Open(dir, name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return state, false, nil
 	}

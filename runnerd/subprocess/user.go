@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/nuon-toolkit/nuon/runnerd/untrusted"
 )
 
 // User is the user that programs run as when it differs from that of this process.
@@ -120,8 +122,13 @@ func ReadUntrusted(dir, name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	// O_NONBLOCK, so that the open does not wait for the writer of a named pipe.
-	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return ReadUntrustedIn(root, name, most)
+}
+
+// ReadUntrustedIn is ReadUntrusted for a directory that the caller has opened, because a program
+// can replace the path of it.
+func ReadUntrustedIn(root *os.Root, name string, most int64) ([]byte, error) {
+	file, err := untrusted.OpenIn(root, name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +136,6 @@ func ReadUntrusted(dir, name string, most int64) ([]byte, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", filepath.Base(name))
 	}
 	if err := CheckOwner(info); err != nil {
 		return nil, err

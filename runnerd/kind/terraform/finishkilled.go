@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/state"
+	"github.com/nuon-toolkit/nuon/runnerd/untrusted"
 )
 
 // FinishKilled does the final work of a job that was killed, after all its processes have ended:
@@ -34,10 +36,13 @@ func FinishKilled(root, keyFile string, attempt spool.Attempt, spec api.JobSpec)
 		return nil, nil
 	}
 	lock, err := filelock.Try(place.lock())
-	if errors.Is(err, filelock.ErrHeld) {
+	switch {
+	case errors.Is(err, filelock.ErrHeld):
 		return nil, nil // another job works there, and has emptied the workspace first
-	}
-	if err != nil {
+	case err != nil && isReplaced(place.lock(), err):
+		return []string{fmt.Sprintf("the runner cannot take the lock of this component, so it leaves the files of this "+
+			"job in its work directory: %v; remove the lock on the runner", err)}, nil
+	case err != nil:
 		return nil, err
 	}
 	place.free = func() { _ = lock.Close() }
@@ -53,11 +58,22 @@ func FinishKilled(root, keyFile string, attempt spool.Attempt, spec api.JobSpec)
 	return said, place.remove()
 }
 
+// isReplaced reports whether a file could not be opened because of what programs of a pod did to it.
+func isReplaced(file string, err error) bool {
+	info, statErr := os.Lstat(file)
+	return errors.Is(err, fs.ErrPermission) || statErr == nil && !info.Mode().IsRegular()
+}
+
 // usedBy reports whether the attempt was the last one in this workspace. It returns true
 // for a workspace without a note, because nothing was written to it yet.
 func (w *workspace) usedBy(spec api.JobSpec) bool {
-	content, err := readBounded(w.useFile(), 1<<10)
-	if err != nil || json.Unmarshal(content, &w.use) != nil || !fs.ValidPath(w.use.Module) {
+	file, err := untrusted.Open(filepath.Dir(w.root), filepath.Join(filepath.Base(w.root), filepath.Base(w.useFile())),
+		os.O_RDONLY)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = file.Close() }()
+	if json.NewDecoder(io.LimitReader(file, 1<<10)).Decode(&w.use) != nil || !fs.ValidPath(w.use.Module) {
 		return true
 	}
 	w.module = w.use.Module
@@ -87,7 +103,7 @@ func (w *workspace) recoverState(root, keyFile string, context seal.Context, att
 	last, err := state.ParseStateFile(content, firstLineage(spec))
 	if err != nil {
 		context.Kind = seal.KindPartialState
-		return w.saveUndelivered(content, key, context, root, spec)
+		return w.saveUndelivered(content, key, context, root, attempt)
 	}
 	kept, err := state.SealVersion(last, key, context)
 	if err != nil {
@@ -111,7 +127,7 @@ func firstLineage(spec api.JobSpec) string {
 }
 
 func (w *workspace) saveUndelivered(content []byte, key seal.Identity, context seal.Context, root string,
-	spec api.JobSpec) ([]string, error) {
+	attempt spool.Attempt) ([]string, error) {
 	closed, err := key.Recipient().Seal(context, content)
 	if err != nil {
 		return nil, err
@@ -120,7 +136,7 @@ func (w *workspace) saveUndelivered(content []byte, key seal.Identity, context s
 	if err != nil {
 		return nil, err
 	}
-	aside := filepath.Join(root, spool.UndeliveredDir, fmt.Sprintf("%s.%d-%s", spec.Job, spec.Attempt, erroredState))
+	aside := filepath.Join(root, spool.UndeliveredDir, filepath.Base(attempt.Dir)+"-"+erroredState)
 	if err := os.MkdirAll(filepath.Dir(aside), 0o700); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package terraform
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,6 +137,63 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 	}
 	if err := working.remove(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestFinishKilledFollowsNoLink checks that the files of a killed pod, which can write to each workspace, make runnerd
+// read nothing outside of work and store nothing in undelivered.
+func TestFinishKilledFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		plant func(place *workspace) error
+		said  string
+	}{
+		"in the place of the tree": {said: "cannot be read", plant: func(place *workspace) error {
+			place.use.Module = "work/other"
+			other := filepath.Join(filepath.Dir(place.root), "other")
+			return errors.Join(place.recordUse(), os.Mkdir(other, 0o700), os.RemoveAll(place.tree()),
+				os.Symlink("../..", place.tree()), os.Symlink("../../runner.json", filepath.Join(other, erroredState)))
+		}},
+		"in the place of the workspace": {said: "cannot be read", plant: func(place *workspace) error {
+			away := filepath.Join(filepath.Dir(filepath.Dir(place.root)), "away")
+			return errors.Join(os.MkdirAll(filepath.Join(away, "tree"), 0o700), os.RemoveAll(place.root),
+				os.WriteFile(filepath.Join(away, "tree", erroredState), []byte("the-runners-key"), 0o600),
+				os.Symlink("../away", place.root))
+		}},
+		"in the place of the lock": {said: "cannot take the lock", plant: func(place *workspace) error {
+			return errors.Join(os.Remove(place.lock()), os.Symlink("../runner.json", place.lock()))
+		}},
+		"a directory in the place of the lock": {said: "cannot take the lock", plant: func(place *workspace) error {
+			return errors.Join(os.Remove(place.lock()), os.Mkdir(place.lock(), 0o700))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			key := keyFile(t, r)
+			attempt, spec := killed(t, r, "")
+			place, err := workspaceOf(r.root, spec.Apply.Deploy.InstallComponent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			place.use = usage{Job: spec.Job, Attempt: spec.Attempt}
+			private := filepath.Join(r.root, "runner.json")
+			if err := errors.Join(os.WriteFile(private, []byte("the-runners-key"), 0o600), test.plant(place)); err != nil {
+				t.Fatal(err)
+			}
+			said, err := FinishKilled(r.root, key, attempt, spec)
+			if err != nil || !strings.Contains(strings.Join(said, " "), test.said) {
+				t.Errorf("got %q, %v", said, err)
+			}
+			if entries, err := os.ReadDir(filepath.Join(r.root, spool.UndeliveredDir)); len(entries) > 0 {
+				t.Errorf("undelivered has %v, %v", entries, err)
+			}
+			if files, err := attempt.States(); err != nil || len(files) > 0 {
+				t.Errorf("the states are %q, %v", files, err)
+			}
+			if now, err := os.ReadFile(private); err != nil || string(now) != "the-runners-key" {
+				t.Errorf("the file of the runner is %s, %v", now, err)
+			}
+		})
 	}
 }
 

@@ -177,9 +177,18 @@ const erroredState = "errored.tfstate"
 // maxUndelivered bounds errored.tfstate in bytes, with the limit of the endpoint.
 const maxUndelivered = 256 << 20
 
-// undeliveredState returns the content of errored.tfstate, or nil when it does not exist.
+// undeliveredState returns the content of errored.tfstate, or nil when it does not exist. A link leads it neither out
+// of the tree nor out of work: programs of a pod can write to all workspaces.
 func (w *workspace) undeliveredState() ([]byte, error) {
-	content, err := subprocess.ReadUntrusted(w.tree(), filepath.Join(filepath.FromSlash(w.module), erroredState),
+	tree, err := w.openTree()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tree.Close() }()
+	content, err := subprocess.ReadUntrustedIn(tree, filepath.Join(filepath.FromSlash(w.module), erroredState),
 		maxUndelivered)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -188,6 +197,16 @@ func (w *workspace) undeliveredState() ([]byte, error) {
 		err = fmt.Errorf("%w; divide the component into smaller ones", err)
 	}
 	return content, err
+}
+
+// openTree opens the tree, which must be below work.
+func (w *workspace) openTree() (*os.Root, error) {
+	work, err := os.OpenRoot(filepath.Dir(w.root))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = work.Close() }()
+	return work.OpenRoot(filepath.Join(filepath.Base(w.root), filepath.Base(w.tree())))
 }
 
 // readBounded reads a file that a job left. It returns an error if it is not
