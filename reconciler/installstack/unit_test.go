@@ -17,7 +17,8 @@ func TestUnit(t *testing.T) {
 			strings.Contains(unit, "CLOUD") || strings.Contains(unit, "METADATA") {
 			t.Errorf("%s: %s", cloud, unit)
 		}
-		for _, line := range []string{"NoNewPrivileges=yes", "ProtectSystem=full", "ProtectHome=yes", "UMask=0077"} {
+		for _, line := range []string{"NoNewPrivileges=yes", "ProtectSystem=full", "ProtectHome=yes", "UMask=0077",
+			"InaccessiblePaths=-/run/dbus -/run/systemd/private"} {
 			if !strings.Contains(unit, "\n"+line+"\n") {
 				t.Errorf("%s: the unit has no %s", cloud, line)
 			}

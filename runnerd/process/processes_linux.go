@@ -137,7 +137,8 @@ func KillOrphans(known map[int]bool, spared []Job) (int, error) {
 }
 
 // Memory returns the bytes of memory that the job's processes use, without memory that is
-// backed by files: what would have to be swapped out.
+// backed by files on a disk: what would have to be swapped out. Memory that several processes
+// share counts for each of them.
 func (j Job) Memory() (int64, error) {
 	members, err := j.members()
 	if err != nil {
@@ -145,16 +146,24 @@ func (j Job) Memory() (int64, error) {
 	}
 	var sum int64
 	for _, member := range members {
-		// The fields of statm are size, resident and shared, in pages (proc_pid_statm(5)).
-		// A process that has just ended has none.
-		content, _ := os.ReadFile("/proc/" + strconv.Itoa(member.PID) + "/statm")
-		if fields := strings.Fields(string(content)); len(fields) > 2 {
-			resident, _ := strconv.ParseInt(fields[1], 10, 64)
-			shared, _ := strconv.ParseInt(fields[2], 10, 64)
-			sum += max(0, resident-shared) * int64(os.Getpagesize())
-		}
+		// A process that has just ended has no memory. The sum of RssAnon, RssFile and RssShmem is VmRSS, see
+		// proc_pid_status(5). Where the kernel does not report RssFile, copies of files count, too.
+		content, _ := os.ReadFile("/proc/" + strconv.Itoa(member.PID) + "/status")
+		sum += max(0, statusBytes(string(content), "VmRSS")-statusBytes(string(content), "RssFile"))
 	}
 	return sum, nil
+}
+
+// statusBytes returns a size from the status of a process, or 0 where it is missing.
+func statusBytes(status, name string) int64 {
+	for line := range strings.Lines(status) {
+		if size, found := strings.CutPrefix(line, name+":"); found {
+			size = strings.TrimSuffix(strings.TrimSpace(size), " kB")
+			kib, _ := strconv.ParseInt(size, 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
 }
 
 // members returns the live processes of the job.

@@ -3,10 +3,10 @@
 //
 // It owns the loops (one file each): lease polls for work, heartbeat renews the leases
 // and receives cancellations, rules follows the runner file, keys rotates the runner key,
-// children ends processes that dead jobs have left, clear removes old files, and each
-// attempt has one loop that supervises its process and one that ships. An attempt's next step
-// is derived from its spool directory and its process, never from memory, so a runnerd that was
-// killed is simply started again.
+// children ends processes that dead jobs have left, cleanup removes old files, plugincache
+// removes provider caches that jobs have filled, and each attempt has one loop that supervises
+// its process and one that ships. An attempt's next step is derived from its spool directory and
+// its process, never from memory, so a runnerd that was killed is simply started again.
 //
 // It never does a job's work, opens no secret, and reads only the time limit
 // and the install of a spec; it passes what a killed job left behind to Options.FinishKilled.

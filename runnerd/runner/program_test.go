@@ -256,6 +256,14 @@ func do(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	case "eat":
 		env.Log.Info("eating")
 		eaten := make([]byte, 96<<20)
+		if given["shared"] != "" {
+			var err error
+			eaten, err = syscall.Mmap(-1, 0, len(eaten), syscall.PROT_READ|syscall.PROT_WRITE,
+				syscall.MAP_SHARED|syscall.MAP_ANON)
+			if err != nil {
+				return api.JobResult{}, err
+			}
+		}
 		for i := range eaten {
 			eaten[i] = byte(i)
 		}

@@ -217,15 +217,20 @@ func TestASpecThatIsNotWhatWasOffered(t *testing.T) {
 
 func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
-	s, dir := newServer(t), t.TempDir()
-	writeRules(t, dir, "[limits]\nmemory = \"64 MiB\"\n")
-	job := s.enqueue("job_1", "eat", nil)
-	work(t, s, dir)
-	s.until("the result is there", job.ended)
-	if job.result.Status != "failed" || !strings.Contains(job.result.Error, "used more than its limit of 64 MiB") {
-		t.Errorf("got %+v", job.result)
+	for name, given := range map[string]map[string]string{"private memory": nil, "shared memory": {"shared": "yes"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, dir := newServer(t), t.TempDir()
+			writeRules(t, dir, "[limits]\nmemory = \"64 MiB\"\n")
+			job := s.enqueue("job_1", "eat", given)
+			work(t, s, dir)
+			s.until("the result is there", job.ended)
+			if job.result.Status != "failed" || !strings.Contains(job.result.Error, "used more than its limit of 64 MiB") {
+				t.Errorf("got %+v", job.result)
+			}
+			spoolIsEmpty(t, dir)
+		})
 	}
-	spoolIsEmpty(t, dir)
 }
 
 func TestTheOwnersTimeLimit(t *testing.T) {

@@ -177,6 +177,8 @@ type runner struct {
 	// spare is the process of the next attempt; jobEnded has an element when an attempt has ended.
 	spare    spare
 	jobEnded chan struct{}
+	// idle has an element when the last attempt has ended.
+	idle chan struct{}
 	// cgroups creates the attempts' control groups; the zero value where this
 	// process has no permission.
 	cgroups process.Cgroups
@@ -215,7 +217,7 @@ func Run(ctx context.Context, options Options) error {
 	options.Log = own.Tee(options.Log)
 	r := &runner{Options: options, log: options.Log, logCollector: own, secrets: secrets,
 		spool: spool.Spool{Root: options.Dir}, attempts: map[string]*attempt{}, changed: make(chan struct{}, 1),
-		jobEnded: make(chan struct{}, 1), stuck: make(chan error, 1)}
+		jobEnded: make(chan struct{}, 1), idle: make(chan struct{}, 1), stuck: make(chan error, 1)}
 	r.connection = &apiclient.ConnectionLog{Log: r.log, URL: r.URL}
 	if r.children.known, err = process.Children(); err != nil {
 		return err
@@ -306,6 +308,7 @@ func (r *runner) work(ctx context.Context) error {
 	loops.Go(func() { r.roleLoop(taking) })
 	loops.Go(func() { r.rotateLoop(taking) })
 	loops.Go(func() { r.cleanUpLoop(taking) })
+	loops.Go(func() { r.pluginCacheLoop(taking) })
 	if report := stackReaders[r.Claim.Cloud]; report != nil && !r.Claim.IsZero() {
 		loops.Go(func() { r.stackLoop(taking, report) })
 	}
@@ -371,7 +374,14 @@ func (r *runner) addAttempt(a *attempt) bool {
 func (r *runner) removeAttempt(a *attempt) {
 	r.mutex.Lock()
 	delete(r.attempts, a.name())
+	last := len(r.attempts) == 0
 	r.mutex.Unlock()
+	if last {
+		select {
+		case r.idle <- struct{}{}:
+		default:
+		}
+	}
 	r.wake()
 	select {
 	case r.jobEnded <- struct{}{}:

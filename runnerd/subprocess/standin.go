@@ -29,6 +29,9 @@ import (
 type StandIn struct {
 	// Path is the absolute path of the program, and Name its name in messages.
 	Path, Name string
+	// Dir is the working directory of the program. The library gets one that programs cannot replace: the user of the
+	// program, and not root, follows the links that lead to Dir.
+	Dir string
 	// Grace is how long the program may take to end after an interrupt.
 	Grace time.Duration
 	// Answers maps arguments, joined by spaces, to the output with which the stand-in answers them
@@ -43,10 +46,10 @@ const varStandIn = "NUON_STAND_IN"
 
 // order is the value of varStandIn.
 type order struct {
-	Path, Name string
-	Grace      time.Duration
-	Answers    map[string]string
-	User       *User
+	Path, Name, Dir string
+	Grace           time.Duration
+	Answers         map[string]string
+	User            *User
 	// Parent is the process that gave the order.
 	Parent int
 }
@@ -61,8 +64,8 @@ func (s StandIn) WaitDelay() time.Duration { return s.Grace + endMargin }
 // Command returns the executable to give to the library and the environment to start it with.
 // env is the complete environment of the program.
 func (s StandIn) Command(env map[string]string) (executable string, environ map[string]string, err error) {
-	encoded, err := json.Marshal(order{Path: s.Path, Name: s.Name, Grace: s.Grace, Answers: s.Answers, User: setup.User,
-		Parent: os.Getpid()})
+	encoded, err := json.Marshal(order{Path: s.Path, Name: s.Name, Dir: s.Dir, Grace: s.Grace, Answers: s.Answers,
+		User: setup.User, Parent: os.Getpid()})
 	if err != nil {
 		return "", nil, fmt.Errorf("start %s: %w", s.Name, err)
 	}
@@ -308,7 +311,7 @@ func (o order) run() error {
 	stderr := &gatedWriter{to: os.Stderr, left: maxStderr, opened: make(chan struct{})}
 	return execretry.Retry(ctx, func() error {
 		return Program{
-			Path: o.Path, Args: append([]string{filepath.Base(o.Path)}, os.Args[1:]...), Env: environ,
+			Path: o.Path, Args: append([]string{filepath.Base(o.Path)}, os.Args[1:]...), Dir: o.Dir, Env: environ,
 			Stdout: os.Stdout, Stderr: stderr, Name: o.Name, Grace: o.Grace,
 			Warn: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
 			announce: func(pid int) {

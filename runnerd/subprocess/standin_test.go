@@ -26,7 +26,7 @@ func library(ctx context.Context, executable string, args []string, environ map[
 	stdout, stderr io.Writer) error {
 	command := exec.CommandContext(ctx, executable, args...)
 	command.Env = entriesOf(environ)
-	command.Dir = environ["IN"]
+	command.Dir = "/"
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = delay
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -72,9 +72,9 @@ func (e libraryError) Error() string        { return e.err.Error() }
 // runScript runs a script of a shell by a stand-in, and returns its output.
 func runScript(ctx context.Context, dir, script string, grace time.Duration,
 	warn func(format string, args ...any)) (string, error) {
-	standIn := StandIn{Path: "/bin/sh", Name: "the script", Grace: grace, Warn: warn,
+	standIn := StandIn{Path: "/bin/sh", Name: "the script", Dir: dir, Grace: grace, Warn: warn,
 		Answers: map[string]string{"who are you": "the stand-in"}}
-	executable, environ, err := standIn.Command(map[string]string{"PATH": os.Getenv("PATH"), "IN": dir})
+	executable, environ, err := standIn.Command(map[string]string{"PATH": os.Getenv("PATH")})
 	if err != nil {
 		return "", err
 	}

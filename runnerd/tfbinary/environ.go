@@ -1,9 +1,7 @@
 package tfbinary
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -36,32 +34,6 @@ func (t *Tool) configure() error {
 		return fmt.Errorf("write Terraform's CLI configuration: %w", err)
 	}
 	return subprocess.GrantRead(t.Config)
-}
-
-// PluginCache returns the directory of the provider cache, or "" when the runner's owner
-// has their own CLI configuration. Terraform's cache does not support concurrent writers:
-// callers hold a lock while they run init with it.
-func (t Tool) PluginCache() string {
-	if !t.ownConfig {
-		return ""
-	}
-	if subprocess.HasOtherUser() {
-		// The jobs' user writes this cache, and another cache is for this user.
-		return filepath.Join(t.root, "tools", "plugins-of-jobs")
-	}
-	return filepath.Join(t.root, "tools", "plugins")
-}
-
-// MakePluginCache creates the provider cache as a directory that programs can write.
-func MakePluginCache(dir string) error {
-	err := os.Mkdir(dir, 0o755)
-	if err == nil {
-		err = subprocess.GrantOwnership(dir)
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make the plugin cache: %w", err)
-	}
-	return nil
 }
 
 // Environ returns the complete environment for one run: the runner's variables that a tool

@@ -33,13 +33,14 @@ func (t Tool) StandIn(grace time.Duration, warn func(format string, args ...any)
 // Library returns terraform-exec for a directory. Its commands are called within standIn.Run. environ is the
 // complete environment of the tool.
 func Library(standIn subprocess.StandIn, dir string, environ map[string]string) (*tfexec.Terraform, error) {
+	standIn.Dir = dir
 	executable, environ, err := standIn.Command(environ)
 	if err != nil {
 		return nil, err
 	}
-	library, err := tfexec.NewTerraform(dir, executable)
+	library, err := tfexec.NewTerraform("/", executable)
 	if err != nil {
-		return nil, fmt.Errorf("run %s in %s: %w", filepath.Base(standIn.Path), dir, err)
+		return nil, fmt.Errorf("run %s: %w", filepath.Base(standIn.Path), err)
 	}
 	if err := library.SetEnv(environ); err != nil {
 		return nil, fmt.Errorf("run %s: %w", filepath.Base(standIn.Path), err)

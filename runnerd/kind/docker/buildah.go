@@ -133,9 +133,15 @@ func (w *workspace) registries() (string, error) {
 	if content, err = toml.Marshal(made); err != nil {
 		return "", err
 	}
-	file := w.path("registries.conf")
+	return w.writeSettings("registries.conf", content)
+}
+
+// writeSettings writes a file for the builder and returns its path. The file is beside the directory of the build:
+// in that, programs of other jobs can put a link in its place.
+func (w *workspace) writeSettings(name string, content []byte) (string, error) {
+	file := filepath.Join(filepath.Dir(w.dir), name)
 	if err := os.WriteFile(file, content, 0o600); err != nil {
 		return "", err
 	}
-	return file, subprocess.GrantOwnership(file)
+	return file, subprocess.GrantRead(file)
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/nuon-toolkit/nuon/runnerd/jobenv"
-	"github.com/nuon-toolkit/nuon/runnerd/subprocess"
 )
 
 // localTransports are the places of images, besides registries, from which Buildah reads: FROM oci:/srv/x would put
@@ -54,9 +53,5 @@ func (w *workspace) policy() (string, error) {
 	if content, err = json.Marshal(made); err != nil {
 		return "", err
 	}
-	file := w.path("policy.json")
-	if err := os.WriteFile(file, content, 0o600); err != nil {
-		return "", err
-	}
-	return file, subprocess.GrantOwnership(file)
+	return w.writeSettings("policy.json", content)
 }
