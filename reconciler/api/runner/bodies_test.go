@@ -20,25 +20,36 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 )
 
-// stall sends a body that does not end, and returns when the server has read all of it that there is. The
-// request ends with the test.
-func (s served) stall(t *testing.T, path, token string, body []byte) {
+// stall sends a body that does not end until the test does. A request that is refused, because another one of the test
+// was processed meanwhile, is sent again.
+func (s served) stall(t *testing.T, path, token string, begun []byte) {
 	t.Helper()
-	read, write := io.Pipe()
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	t.Cleanup(func() { stop(); _ = write.Close(); <-done })
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path, read)
-	must(t, err)
-	request.Header.Set("Authorization", "Bearer "+token)
+	t.Cleanup(func() { stop(); <-done })
 	go func() {
 		defer close(done)
-		if response, err := http.DefaultClient.Do(request); err == nil {
-			_ = response.Body.Close()
+		for ctx.Err() == nil {
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path,
+				io.MultiReader(bytes.NewReader(begun), untilDone{ctx}))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			request.Header.Set("Authorization", "Bearer "+token)
+			if response, err := http.DefaultClient.Do(request); err == nil {
+				_ = response.Body.Close()
+			}
 		}
 	}()
-	_, err = write.Write(body)
-	must(t, err)
+}
+
+// untilDone is a body that sends nothing and ends with its context.
+type untilDone struct{ ctx context.Context }
+
+func (u untilDone) Read([]byte) (int, error) {
+	<-u.ctx.Done()
+	return 0, u.ctx.Err()
 }
 
 // TestBodiesOfOneRunnerAreBounded checks that a runner that sends bodies and does not end them uses a bounded
@@ -52,7 +63,6 @@ func TestBodiesOfOneRunnerAreBounded(t *testing.T) {
 	for range 2 {
 		s.stall(t, path, r.Key, begun)
 	}
-	// What a request writes is read after that, so it is repeated until the bodies before are counted.
 	testtime.Until(t, "it is refused", func() bool {
 		a := s.send(t, path, r.Key, "gzip", bytes.NewReader(zipped(t, begun, []byte(`"}`))))
 		return a.status == http.StatusTooManyRequests && a.code(t) == "too_much_at_once" && a.header.Get("Retry-After") != ""
