@@ -132,7 +132,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			return
 		}
 		ctx := telemetry.ContextWithAttrs(r.Context(), slog.String("org", c.org.ID), slog.String("actor", c.actor))
-		defer s.quota.LimitBody(c.org.ID, r)()
+		defer s.quota.LimitBody(c.org.ID, w, r)()
 		next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, callerKey{}, c)))
 	})
 }

@@ -118,7 +118,7 @@ func (s *Server) limitHooks(next http.Handler) http.Handler {
 			return
 		}
 		middleware.Within(w, hookTime)
-		defer s.hooks.LimitBody(s.quota.Address(r), r)()
+		defer s.hooks.LimitBody(s.quota.Address(r), w, r)()
 		next.ServeHTTP(w, r)
 		if w.Header().Get(forge.HeaderResult) != "" {
 			s.quota.Good(from, hook)

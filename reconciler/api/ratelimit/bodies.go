@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
@@ -26,12 +27,12 @@ type bodies struct {
 // LimitBody makes reading the body of a request fail with a problem while the bodies of its caller, or of
 // all, have the size that is the limit. What was read counts until release is called after the request,
 // because a body is decoded as a whole. So clients that send large or packed bodies and then stall do not
-// use up the memory of a replica.
-func (q *Quota) LimitBody(caller string, r *http.Request) (release func()) {
+// use up the memory of a replica. The rest of a body that was refused is not waited for.
+func (q *Quota) LimitBody(caller string, w http.ResponseWriter, r *http.Request) (release func()) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return func() {}
 	}
-	body := &countedBody{ReadCloser: r.Body, of: q.bodies, caller: caller}
+	body := &countedBody{ReadCloser: r.Body, of: q.bodies, caller: caller, answer: w}
 	r.Body = body
 	return sync.OnceFunc(func() { q.bodies.add(caller, -body.read) })
 }
@@ -64,6 +65,7 @@ type countedBody struct {
 	io.ReadCloser
 	of     *bodies
 	caller string
+	answer http.ResponseWriter
 	read   int64
 }
 
@@ -71,6 +73,9 @@ type countedBody struct {
 func (c *countedBody) Read(into []byte) (int, error) {
 	n, err := c.ReadCloser.Read(into)
 	if !c.of.add(c.caller, int64(n)) {
+		// The server would read more of it before it answers. After that, nothing can be read from the connection.
+		c.answer.Header().Set("Connection", "close")
+		_ = http.NewResponseController(c.answer).SetReadDeadline(time.Now())
 		return 0, errTooMuch
 	}
 	c.read += int64(n)

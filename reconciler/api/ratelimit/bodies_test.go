@@ -18,7 +18,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	quota := New(Options{EachBodies: 100, AllBodies: 250})
 	read := func(caller string, size int) (release func(), err error) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(strings.Repeat("x", size)))
-		release = quota.LimitBody(caller, r)
+		release = quota.LimitBody(caller, httptest.NewRecorder(), r)
 		got, err := io.ReadAll(r.Body)
 		if err == nil && len(got) != size {
 			t.Errorf("%s read %d bytes of %d", caller, len(got), size)

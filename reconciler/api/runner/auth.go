@@ -226,7 +226,7 @@ func (a *authorizer) guard(next http.Handler) http.Handler {
 		}
 		var release func()
 		if err == nil {
-			release, err = a.bound(ctx, r)
+			release, err = a.bound(ctx, w, r)
 		}
 		if err != nil {
 			challenge(w, err)
@@ -240,13 +240,13 @@ func (a *authorizer) guard(next http.Handler) http.Handler {
 
 // bound bounds the body of a request, and the requests that one runner has open while they wait for
 // something to answer. The caller calls release after the request.
-func (a *authorizer) bound(ctx context.Context, r *http.Request) (release func(), err error) {
+func (a *authorizer) bound(ctx context.Context, w http.ResponseWriter, r *http.Request) (release func(), err error) {
 	caller := callerOf(ctx)
 	if caller.Runner == "" {
-		return a.claims.LimitBody(a.quota.Address(r), r), nil
+		return a.claims.LimitBody(a.quota.Address(r), w, r), nil
 	}
 	name := caller.Org + "/" + caller.Runner
-	free := a.quota.LimitBody(name, r)
+	free := a.quota.LimitBody(name, w, r)
 	if holds[r.Pattern] == 0 {
 		return free, nil
 	}
