@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
 // Default bounds of the bodies in memory, in bytes.
@@ -53,12 +51,8 @@ func (b *bodies) add(caller string, n int64) bool {
 
 // errTooMuch is the error for a body that has no room. A body that was refused half-way is not read to
 // its end, so the connection closes.
-var errTooMuch = func() problem.Error {
-	e := problem.New(http.StatusTooManyRequests, "too_much_at_once",
-		"The control plane processes too many large requests at once.", "Send it again later.")
-	e.RetryAfter = int(streamPause.Seconds())
-	return e
-}()
+var errTooMuch = tooMany("too_much_at_once", "The control plane processes too many large requests at once.",
+	"Send it again later.", streamPause)
 
 // countedBody counts what is read of a body.
 type countedBody struct {

@@ -48,7 +48,7 @@ const DefaultRate = 200
 // or two.
 const DefaultStreams = 100
 
-// streamPause is when a client whose stream was refused may try again.
+// streamPause is when a client whose stream or body was refused may try again.
 const streamPause = 5 * time.Second
 
 // Limits of failed authentications of one address without a genuine token, and of one genuine
@@ -169,10 +169,15 @@ func (q *Quota) OpenStream(caller string) (release func(), err error) {
 }
 
 func (q *Quota) tooManyStreams() error {
-	e := problem.New(http.StatusTooManyRequests, "too_many_streams",
+	return tooMany("too_many_streams",
 		strconv.Itoa(q.options.Streams)+" streams of this client are open, which is the limit",
-		"End a command that follows a workflow, a log or a shell, or try again later.")
-	e.RetryAfter = int(streamPause.Seconds())
+		"End a command that follows a workflow, a log or a shell, or try again later.", streamPause)
+}
+
+// tooMany returns the problem of a request over a limit, which the client may repeat after wait, in whole seconds.
+func tooMany(code, title, remedy string, wait time.Duration) problem.Error {
+	e := problem.New(http.StatusTooManyRequests, code, title, remedy)
+	e.RetryAfter = int(wait.Seconds())
 	return e
 }
 
@@ -258,8 +263,7 @@ func (t TooMany) Unwrap() error { return t.problem() }
 func (t TooMany) Seconds() int { return max(1, int(math.Ceil(t.Wait.Seconds()))) }
 
 func (t TooMany) problem() problem.Error {
-	e := problem.New(http.StatusTooManyRequests, "too_many_requests", t.Who+" exceeded the rate limit",
-		"Try again after "+strconv.Itoa(t.Seconds())+" s (see the header Retry-After).")
-	e.RetryAfter = t.Seconds()
-	return e
+	return tooMany("too_many_requests", t.Who+" exceeded the rate limit",
+		"Try again after "+strconv.Itoa(t.Seconds())+" s (see the header Retry-After).",
+		time.Duration(t.Seconds())*time.Second)
 }
