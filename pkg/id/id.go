@@ -18,6 +18,9 @@ import (
 // case).
 var lower = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
+// Letters are the characters that an id may have, also one that another version generates.
+const Letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
 // installPrefix is the prefix of the ids of installs.
 const installPrefix = "ins"
 

@@ -20,6 +20,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"github.com/nuon-toolkit/nuon/pkg/id"
 )
 
 // ErrNotFound is the error of a query for one row that does not exist (pgx's own).
@@ -121,15 +123,12 @@ func (s *Store) Close() { s.pool.Close() }
 // everything that is read by a join with one of these.
 type Scope struct{ Org, App string }
 
-// IDLetters are the characters of ids.
-const IDLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
-
 // begin returns the message to Postgres that starts a transaction and restricts it to the scope:
 // one round trip instead of two in every unit of work. The message has no parameters, so only ids
 // may be inserted into it; any other string names no org or app, so the error is ErrNotFound.
 func (s Scope) begin(how txOptions) (string, error) {
-	for _, id := range []string{s.Org, s.App} {
-		if strings.Trim(id, IDLetters) != "" {
+	for _, text := range []string{s.Org, s.App} {
+		if strings.Trim(text, id.Letters) != "" {
 			return "", fmt.Errorf("enter org %q: %w", s.Org, ErrNotFound)
 		}
 	}

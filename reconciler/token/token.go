@@ -14,6 +14,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/id"
 )
 
 // Prefixes, one for each kind of token. They make a token recognizable to people and to secret
@@ -109,7 +111,7 @@ func (k Keys) Parse(plain string) (prefix string, parts []string, hash []byte, o
 	}
 	parts = fields[:len(fields)-1]
 	for _, part := range parts {
-		if part == "" || strings.Trim(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+		if part == "" || strings.Trim(part, id.Letters) != "" {
 			return "", nil, nil, false
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/forge"
+	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
@@ -149,7 +150,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, from forge.Forge
 
 // looksLikeID reports whether a part of a path can be an id, so that others cause no query and no error.
 func looksLikeID(text string) bool {
-	return text != "" && len(text) <= maxID && strings.Trim(text, store.IDLetters) == ""
+	return text != "" && len(text) <= maxID && strings.Trim(text, id.Letters) == ""
 }
 
 // readBody reads the body. It reads larger bodies than usual only for a webhook that exists.
