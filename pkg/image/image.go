@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
@@ -44,7 +45,7 @@ type Image struct {
 	// Manifests are those of the image and of everything that refers to it. Each comes after those
 	// that it names.
 	Manifests []Manifest `json:"manifests"`
-	// Tags are the tags under which signatures of cosign are found (sha256-….sig).
+	// Tags are the tags under which signatures of cosign are found: SignatureTags of the manifests, and no others.
 	Tags []Tag `json:"tags,omitempty"`
 }
 
@@ -132,8 +133,14 @@ func (i Image) check() error {
 		}
 		blobs += len(m.Blobs)
 	}
+	signatures := map[string]bool{}
+	for _, m := range i.Manifests {
+		for _, name := range SignatureTags(m.Digest) {
+			signatures[name] = true
+		}
+	}
 	for _, tag := range i.Tags {
-		if !tagForm.MatchString(tag.Name) || !known[tag.Digest] {
+		if !signatures[tag.Name] || !known[tag.Digest] {
 			return fmt.Errorf("the tag %.200q of the image is wrong", tag.Name)
 		}
 	}
@@ -149,6 +156,19 @@ func (i Image) check() error {
 		return fmt.Errorf("the image has more than %d GiB", MaxBytes>>30)
 	}
 	return nil
+}
+
+// signatureSuffixes are those of the tags under which cosign stores signatures, attestations and
+// lists of components.
+var signatureSuffixes = []string{".sig", ".att", ".sbom"}
+
+// SignatureTags returns the tags under which cosign stores what belongs to a manifest: sha256-….sig and others.
+func SignatureTags(digest string) []string {
+	var names []string
+	for _, suffix := range signatureSuffixes {
+		names = append(names, strings.Replace(digest, ":", "-", 1)+suffix)
+	}
+	return names
 }
 
 // Root returns the manifest of the image itself.

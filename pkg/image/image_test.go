@@ -54,9 +54,13 @@ func TestWrongImages(t *testing.T) {
 		"more bytes than allowed": func(i *Image) { i.Manifests[0].Blobs[0].Size = MaxBytes },
 		"a tag of nothing":        func(i *Image) { i.Tags = []Tag{{"x", sha256digest.Of([]byte("other"))}} },
 		"a tag that is a path":    func(i *Image) { i.Tags = []Tag{{"a/b", i.Digest}} },
-		"a wrong tag":             func(i *Image) { i.Tag = "a/b" },
-		"too many manifests":      func(i *Image) { i.Manifests = make([]Manifest, MaxManifests+1) },
-		"too many tags":           func(i *Image) { i.Tags = make([]Tag, MaxTags+1) },
+		"a tag of another image":  func(i *Image) { i.Tags = []Tag{{"1.4-8f0c5a6d1e22", i.Digest}} },
+		"signatures of another image": func(i *Image) {
+			i.Tags = []Tag{{SignatureTags(sha256digest.Of([]byte("other")))[0], i.Digest}}
+		},
+		"a wrong tag":        func(i *Image) { i.Tag = "a/b" },
+		"too many manifests": func(i *Image) { i.Manifests = make([]Manifest, MaxManifests+1) },
+		"too many tags":      func(i *Image) { i.Tags = make([]Tag, MaxTags+1) },
 		"too many blobs": func(i *Image) {
 			i.Manifests[0].Blobs = slices.Repeat(i.Manifests[0].Blobs, MaxBlobs+1)
 		},

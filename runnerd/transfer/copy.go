@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/pkg/oci"
@@ -24,14 +25,19 @@ type copier struct {
 	policy   retryPolicy
 }
 
-// artifact copies the missing parts of an artifact: the image that it lists, its layer, then its
-// manifest.
-func (c *copier) artifact(ctx context.Context, digest string) error {
+// artifact copies the missing parts of an artifact of a component: the image that it lists, its layer, then its
+// manifest. It copies the image only for a kind of component that has one: the runner's owner may not allow images.
+func (c *copier) artifact(ctx context.Context, digest, kind string) error {
 	parts, there, err := c.parts(ctx, digest)
 	if err != nil {
 		return err
 	}
-	if parts.Type == artifact.MediaImage {
+	hasImage := kind == appconfig.KindContainerImage || kind == appconfig.KindDockerBuild
+	if isImage := parts.Type == artifact.MediaImage; isImage != hasImage {
+		return fmt.Errorf("%s is of type %s, which a component of kind %.60q does not have; nothing was copied: this is a "+
+			"bug in the control plane; report it", digest, parts.Type, kind)
+	}
+	if hasImage {
 		if err := c.imageOf(ctx, digest, there); err != nil {
 			return err
 		}

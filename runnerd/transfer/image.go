@@ -68,7 +68,7 @@ func (i *Images) copy(ctx context.Context, img image.Image, blob func(context.Co
 			return raw, fmt.Errorf("manifest %s of the image was not read", m.Digest)
 		}
 		return raw, nil
-	}, nil)
+	}, false)
 }
 
 // imageOf copies the content of the image that an artifact lists.
@@ -92,8 +92,7 @@ func (c *copier) imageOf(ctx context.Context, digest string, there bool) error {
 	if err != nil {
 		return err
 	}
-	tags := append([]image.Tag{{Name: img.InstallTag(), Digest: img.Digest}}, img.Tags...)
-	return c.image(ctx, img, c.layer, c.manifest, tags)
+	return c.image(ctx, img, c.layer, c.manifest, true)
 }
 
 // manifest reads a manifest of an image: from the install's registry if it has it.
@@ -108,10 +107,11 @@ func (c *copier) manifest(ctx context.Context, m image.Manifest) (raw artifact.R
 	return raw, err
 }
 
-// image copies the missing blobs of an image with blob, then its missing manifests, then its tags.
+// image copies the missing blobs of an image with blob, then its missing manifests, then, with tagged, the
+// tags that it has in the registries of installs.
 func (c *copier) image(
 	ctx context.Context, img image.Image, blob func(context.Context, artifact.Blob) (bool, error),
-	manifest func(context.Context, image.Manifest) (artifact.RawManifest, error), tags []image.Tag,
+	manifest func(context.Context, image.Manifest) (artifact.RawManifest, error), tagged bool,
 ) error {
 	c.clearNotes()
 	blobs := img.Blobs()
@@ -139,9 +139,11 @@ func (c *copier) image(
 		}
 		raws[m.Digest] = raw
 	}
-	for _, tag := range tags {
-		if err := c.putTag(ctx, tag, raws[tag.Digest], manifest); err != nil {
-			return err
+	if tagged {
+		for _, tag := range append([]image.Tag{{Name: img.InstallTag(), Digest: img.Digest}}, img.Tags...) {
+			if err := c.putTag(ctx, tag, tag.Name == img.InstallTag(), raws[tag.Digest], manifest); err != nil {
+				return err
+			}
 		}
 	}
 	c.log.Info("image %s %s: %d manifests, %d blobs (%s), of which %d were sent (%s)", img.Repository, img.DisplayTag(),
@@ -169,9 +171,10 @@ func (c *copier) putManifest(
 	return raw, c.retry(ctx, func() error { return c.to.PutRawManifest(ctx, raw) })
 }
 
-// putTag makes a tag name a manifest of the image, unless it does.
+// putTag makes a tag name a manifest of the image, unless it does. It does not move a fixed one: workloads run what the
+// tag of an image names. A tag of signatures may move, because an image can be signed again.
 func (c *copier) putTag(
-	ctx context.Context, tag image.Tag, raw artifact.RawManifest,
+	ctx context.Context, tag image.Tag, fixed bool, raw artifact.RawManifest,
 	read func(context.Context, image.Manifest) (artifact.RawManifest, error),
 ) error {
 	var named string
@@ -181,6 +184,10 @@ func (c *copier) putTag(
 	})
 	if err != nil || named == tag.Digest {
 		return err
+	}
+	if fixed && named != "" {
+		return fmt.Errorf("the tag %s in %s names %s, and the image is %s; the tag of an image is never moved: if nothing "+
+			"uses it, delete it there, then retry this step", tag.Name, c.to.Reference(), named, tag.Digest)
 	}
 	if raw.Content == nil {
 		if raw, err = read(ctx, image.Manifest{Digest: tag.Digest}); err != nil {

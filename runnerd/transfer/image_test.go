@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/oci"
@@ -23,8 +25,10 @@ type imageRig struct {
 	*rig
 	vendor    *oci.Repository
 	image     image.Image
+	root      artifact.RawManifest // of the image
 	signature artifact.RawManifest
 	ref       api.ArtifactRef
+	kind      string // of the component; default container_image
 	server    *httptest.Server
 	served    atomic.Int64 // requests to the vendor
 }
@@ -42,20 +46,27 @@ func newImageRig(t testing.TB) *imageRig {
 	if r.vendor, err = r.registryOf().Open(vendorRepository); err != nil {
 		t.Fatal(err)
 	}
-	root := r.push(artifact.MediaImageManifest, map[string]any{"layers": []any{r.blob(strings.Repeat("layer", 100_000))}})
+	r.root = r.push(artifact.MediaImageManifest, map[string]any{"layers": []any{r.blob(strings.Repeat("layer", 100_000))}})
 	r.signature = r.push(artifact.MediaImageManifest, map[string]any{"layers": []any{r.blob("signature")},
 		"artifactType": "application/vnd.example.signature",
-		"subject":      ocitest.Descriptor(root)})
-	r.image.Repository, r.image.Tag, r.image.Digest = "ghcr.io/acme/api", "1.4", root.Digest
-	r.image.Tags = []image.Tag{{Name: strings.Replace(root.Digest, ":", "-", 1) + ".sig", Digest: r.signature.Digest}}
+		"subject":      ocitest.Descriptor(r.root)})
+	r.image.Repository, r.image.Tag, r.image.Digest = "ghcr.io/acme/api", "1.4", r.root.Digest
+	r.image.Tags = []image.Tag{{Name: image.SignatureTags(r.root.Digest)[0], Digest: r.signature.Digest}}
 	packed, err := r.image.Pack(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.ref, err = r.registryOf().Push(t.Context(), vendorRepository, packed); err != nil {
-		t.Fatal(err)
-	}
+	r.offer(packed)
 	return r
+}
+
+// offer pushes an artifact to the vendor, which is what the next copy is of.
+func (r *imageRig) offer(packed artifact.Artifact) {
+	r.t.Helper()
+	var err error
+	if r.ref, err = r.registryOf().Push(r.t.Context(), vendorRepository, packed); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 func (r *imageRig) registryOf() *job.Registry {
@@ -89,6 +100,7 @@ func (r *imageRig) push(media string, keys map[string]any) artifact.RawManifest 
 func (r *imageRig) copy(to string) error {
 	env := r.env()
 	env.Vendor, env.Spec.Sync.From, env.Spec.Sync.To = r.registryOf(), r.ref, to
+	env.Spec.Sync.ComponentKind = cmp.Or(r.kind, appconfig.KindContainerImage)
 	_, err := Sync{}.Run(r.t.Context(), env)
 	return err
 }
@@ -166,11 +178,64 @@ func TestAnImageThatTheVendorLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.ref, err = r.registryOf().Push(t.Context(), vendorRepository, packed); err != nil {
-		t.Fatal(err)
-	}
+	r.offer(packed)
 	if err := r.copy(installRepository); err == nil || !strings.Contains(err.Error(), "does not have") ||
 		!strings.Contains(err.Error(), "build web anew") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestTheTagOfAnImageIsNeverMoved checks that a copy that a control plane requests cannot change what workloads run:
+// the tag of an image keeps naming it, also if only the digits of the digest in the tag agree.
+func TestTheTagOfAnImageIsNeverMoved(t *testing.T) {
+	r := newImageRig(t)
+	to, err := r.env().Install.Open(installRepository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := ocitest.Manifest(artifact.MediaImageManifest, map[string]any{
+		"config": ocitest.PutBlob(t, to, "text/plain", []byte("{}")), "layers": []any{}})
+	if err := to.PutTag(t.Context(), other, r.image.InstallTag()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.copy(installRepository); err == nil || !strings.Contains(err.Error(), "is never moved") {
+		t.Errorf("got %v", err)
+	}
+	if named, err := to.Resolve(t.Context(), r.image.InstallTag()); err != nil || named != other.Digest {
+		t.Errorf("the tag names %s, not %s: %v", named, other.Digest, err)
+	}
+	signatures := r.image.Tags[0].Name
+	if err := to.PutTag(t.Context(), other, signatures); err != nil {
+		t.Fatal(err)
+	}
+	if err := to.PutTag(t.Context(), r.root, r.image.InstallTag()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.copy(installRepository); err != nil {
+		t.Fatal(err)
+	}
+	if named, err := to.Resolve(t.Context(), signatures); err != nil || named != r.signature.Digest {
+		t.Errorf("an image that was signed again keeps its old signature: %s, %v", named, err)
+	}
+}
+
+// TestOnlyComponentsWithAnImageCopyOne checks that the kind of the job decides what is copied, which the runner's owner
+// allows by kind, and not the artifact that the control plane names.
+func TestOnlyComponentsWithAnImageCopyOne(t *testing.T) {
+	r := newImageRig(t)
+	for _, kind := range []string{appconfig.KindTerraformModule, appconfig.KindHelmChart, "unknown"} {
+		r.kind = kind
+		if err := r.copy(installRepository); err == nil || !strings.Contains(err.Error(), "nothing was copied") ||
+			r.stored.Load() > 0 {
+			t.Errorf("%s: %d bytes were stored, %v", kind, r.stored.Load(), err)
+		}
+	}
+	r.kind = appconfig.KindDockerBuild
+	if err := r.copy(installRepository); err != nil {
+		t.Error(err)
+	}
+	r.offer(r.packed)
+	if err := r.copy(installRepository); err == nil || !strings.Contains(err.Error(), "nothing was copied") {
+		t.Errorf("a chart: %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func Copy(ctx context.Context, env *job.Env, spec api.SyncSpec) error {
 	if _, err := filelock.Clear(c.dir, time.Now().Add(-keepFor)); err != nil {
 		env.Log.Warn("cannot clear what old copies left: %v", err)
 	}
-	if err := c.artifact(ctx, spec.From.Digest); err != nil {
+	if err := c.artifact(ctx, spec.From.Digest, spec.ComponentKind); err != nil {
 		return c.explain(err, spec)
 	}
 	return nil

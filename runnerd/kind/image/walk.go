@@ -238,14 +238,9 @@ func (w *walk) addReferrer(ctx context.Context, subject artifact.RawManifest, di
 	return w.addReferrers(ctx, raw, depth+1)
 }
 
-// signatureSuffixes are those of the tags under which cosign stores signatures, attestations and
-// lists of components.
-var signatureSuffixes = []string{".sig", ".att", ".sbom"}
-
 // addSignatures adds what cosign stored under the tags that belong to a manifest.
 func (w *walk) addSignatures(ctx context.Context, digest string) error {
-	for _, suffix := range signatureSuffixes {
-		tag := strings.Replace(digest, ":", "-", 1) + suffix
+	for _, tag := range image.SignatureTags(digest) {
 		var found string
 		err := w.retry(ctx, func() (err error) {
 			found, err = w.from.Resolve(ctx, tag)
