@@ -225,6 +225,8 @@ func TestRolesThatAreRefused(t *testing.T) {
 		"break glass":                       {spec(install+"-repair", "break_glass"), "", "has not granted it"},
 		"break glass by its owner": {spec(install+"-repair", "custom"),
 			"[roles]\nbreak_glass = [\"*-repair\"]\n", "has not granted"},
+		"one that the owner lists, in capitals": {spec(install+"-REPAIR", "custom"),
+			"[roles]\nbreak_glass = [\"*-repair\"]\n", "has not granted"},
 		"a sync":             {sync, "", "needs none"},
 		"a role that is off": {spec(install+"-gone", "custom"), "", "the account does not allow it"},
 		"another cloud": {func() api.JobSpec {

@@ -39,9 +39,9 @@ func (r Roles) check() error {
 		if len(names) > maxPatterns {
 			return fmt.Errorf("[roles] has %d names in %s; write at most %d", len(names), key, maxPatterns)
 		}
-		bad := func(n string) bool { return strings.TrimSpace(n) == "" || strings.Contains(n, ":") }
+		bad := func(n string) bool { return strings.TrimSpace(n) == "" || strings.ContainsAny(n, ":/") }
 		if i := slices.IndexFunc(names, bad); i >= 0 {
-			return fmt.Errorf("[roles] has %q in %s; write the name of a role, without the account", names[i], key)
+			return fmt.Errorf("[roles] has %q in %s; write the name of a role, without the account and the path", names[i], key)
 		}
 	}
 	return nil
@@ -151,11 +151,13 @@ func (r Rule) CheckRole(spec api.JobSpec) error {
 }
 
 // NeedsGrant reports whether a role needs a grant of the owner: the job says that it is a break-glass role, or the
-// owner's own rules do.
+// owner's own rules do. Names that differ only in case are the same here, because they name one identity on Azure, and
+// the control plane chooses the spelling.
 func (r Rule) NeedsGrant(role api.OperationRole) bool {
-	name := RoleName(role)
-	return role.Kind == breakGlass ||
-		slices.ContainsFunc(r.Roles.BreakGlass, func(pattern string) bool { return namepattern.Match(pattern, name) })
+	name := strings.ToLower(RoleName(role))
+	return role.Kind == breakGlass || slices.ContainsFunc(r.Roles.BreakGlass, func(pattern string) bool {
+		return namepattern.Match(strings.ToLower(pattern), name)
+	})
 }
 
 // ownRoles returns patterns of the names that the roles of an install's stack have: they start with the id of the
