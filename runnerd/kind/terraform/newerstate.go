@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
@@ -15,7 +16,8 @@ import (
 // because a plan from the older one would create existing objects a second time. A control
 // plane that accepts the newer state and still serves an older one of the same lineage
 // is rejected, because a hostile one would roll a state back this way. A state that a person
-// abandoned stays abandoned: then there is no state, or one of another lineage.
+// abandoned stays abandoned: then there is no state, or one of another lineage. Of an earlier lineage
+// it is never an older state than this runner has delivered.
 type newerStateGuard struct {
 	state.Backend
 	spool     spool.Spool
@@ -29,9 +31,14 @@ func (g newerStateGuard) GetState(ctx context.Context) (newest api.State, found 
 	if err != nil {
 		return newest, found, err
 	}
-	kept, there, err := g.spool.CachedState(g.component)
-	if err != nil || !there || found && (kept.Lineage != newest.Lineage || kept.Serial <= newest.Serial) {
+	kept, serials, there, err := g.spool.CachedState(g.component)
+	switch {
+	case err != nil || !there:
 		return newest, found, err
+	case found && kept.Lineage != newest.Lineage:
+		return g.checkSerial(newest, serials)
+	case found && kept.Serial <= newest.Serial:
+		return newest, found, nil
 	}
 	had := "no state of this component"
 	if found {
@@ -43,21 +50,34 @@ func (g newerStateGuard) GetState(ctx context.Context) (newest api.State, found 
 	}
 	newest, found, err = g.Backend.GetState(ctx)
 	switch {
-	case err != nil || !found || newest.Lineage != kept.Lineage:
+	case err != nil || !found:
 		// A person may have abandoned the state in the meantime (nuon state abandon),
 		// and their decision counts.
 		return newest, found, err
-	case newest.Serial < kept.Serial:
-		// A version is never withdrawn from a lineage that continues: a restored
-		// state gets a new serial.
-		return api.State{}, false, fmt.Errorf("the control plane took serial %d of this state, which this runner has "+
-			"handed in before, and still gives out serial %d: "+
-			"continuing from it would undo what was applied since; look at the audit log (nuon audit), and if the older state "+
-			"is right, remove states/%s.json in the directory of the runner", kept.Serial, newest.Serial, g.component)
+	case newest.Lineage != kept.Lineage || newest.Serial < kept.Serial:
+		return g.checkSerial(newest, serials)
 	case newest.Digest != kept.Digest:
 		return newest, found, nil
 	}
 	g.logf("the control plane had %s, but this runner has handed in serial %d before: it was brought back from an older "+
 		"backup. Serial %d is delivered again, and the work goes on from it", had, kept.Serial, kept.Serial)
 	return newest, true, nil
+}
+
+// checkSerial returns the state, or an error if this runner has delivered a newer one of its lineage. A version is
+// never withdrawn from a lineage that continues: a restored state gets a new serial.
+func (g newerStateGuard) checkSerial(newest api.State, serials map[string]int64) (api.State, bool, error) {
+	if highest := serials[newest.Lineage]; newest.Serial < highest {
+		return api.State{}, false, fmt.Errorf("this runner has handed in serial %d of this state before, and the control "+
+			"plane still gives out serial %d: continuing from it would undo what was applied since; look at the audit log "+
+			"(nuon audit), and if the older state is right, remove states/%s.json in the directory of the runner", highest,
+			newest.Serial, g.component)
+	}
+	return newest, true, nil
+}
+
+// guardOf returns the guard of the states of a job's component.
+func guardOf(op *deploy.Operation) newerStateGuard {
+	return newerStateGuard{Backend: op.Env.API, spool: spool.Spool{Root: op.Env.Root},
+		component: op.Deploy.InstallComponent, logf: op.Env.Log.Warn}
 }

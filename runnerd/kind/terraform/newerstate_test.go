@@ -47,17 +47,22 @@ func TestAheadOfAControlPlane(t *testing.T) {
 		want      int64 // serial; -1 for an error
 		again     bool
 		dismissed bool
+		earlier   []*api.State // of other lineages, cached before kept
 	}{
-		"nothing anywhere":               {nil, nil, nil, 0, false, false},
-		"a new runner":                   {version(3, "l"), nil, nil, 3, false, false},
-		"the same":                       {version(3, "l"), version(3, "l"), nil, 3, false, false},
-		"another runner went on":         {version(4, "l"), version(3, "l"), nil, 4, false, false},
-		"made anew by a person":          {version(1, "new"), version(9, "l"), nil, 1, false, false},
-		"restored from an older backup":  {version(3, "l"), version(5, "l"), nil, 5, true, false},
-		"restored from before the first": {nil, version(5, "l"), nil, 5, true, false},
-		"a person abandoned it":          {nil, version(5, "l"), nil, 0, true, true},
-		"it rolls the state back":        {version(3, "l"), version(5, "l"), nil, -1, true, true},
-		"it does not take it":            {version(3, "l"), version(5, "l"), errors.New("no"), -1, true, false},
+		"nothing anywhere":               {nil, nil, nil, 0, false, false, nil},
+		"a new runner":                   {version(3, "l"), nil, nil, 3, false, false, nil},
+		"the same":                       {version(3, "l"), version(3, "l"), nil, 3, false, false, nil},
+		"another runner went on":         {version(4, "l"), version(3, "l"), nil, 4, false, false, nil},
+		"made anew by a person":          {version(1, "new"), version(9, "l"), nil, 1, false, false, nil},
+		"restored from an older backup":  {version(3, "l"), version(5, "l"), nil, 5, true, false, nil},
+		"restored from before the first": {nil, version(5, "l"), nil, 5, true, false, nil},
+		"a person abandoned it":          {nil, version(5, "l"), nil, 0, true, true, nil},
+		"it rolls the state back":        {version(3, "l"), version(5, "l"), nil, -1, true, true, nil},
+		"it does not take it":            {version(3, "l"), version(5, "l"), errors.New("no"), -1, true, false, nil},
+		"it rolls an abandoned state back": {version(3, "l"), version(1, "m"), nil, -1, false, false,
+			[]*api.State{version(5, "l")}},
+		"a person went back to an abandoned state": {version(6, "l"), version(1, "m"), nil, 6, false, false,
+			[]*api.State{version(5, "l")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spooled, said := spool.Spool{Root: t.TempDir()}, ""
@@ -67,8 +72,13 @@ func TestAheadOfAControlPlane(t *testing.T) {
 					t.Fatal(err)
 				}
 				spec := api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{Deploy: api.DeploySpec{InstallComponent: "web"}}}
-				if err := errors.Join(a.SaveSpec(spec), a.CacheState(*test.kept)); err != nil {
+				if err := a.SaveSpec(spec); err != nil {
 					t.Fatal(err)
+				}
+				for _, state := range append(test.earlier, test.kept) {
+					if err := a.CacheState(*state); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 			remote := &restored{has: test.has, refuses: test.refuses, dismissed: test.dismissed}

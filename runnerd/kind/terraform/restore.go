@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
@@ -82,7 +83,7 @@ func (r *restoreSession) read(ctx context.Context) error {
 // readNewest reads the newest version. One that is sealed to a lost key can be replaced,
 // and that may be the only remedy.
 func (r *restoreSession) readNewest(ctx context.Context) error {
-	kept, found, err := r.Env.API.GetState(ctx)
+	kept, found, err := guardOf(r.Operation).GetState(ctx)
 	if err != nil || !found {
 		return err
 	}
@@ -134,7 +135,12 @@ func (r *restoreSession) CurrentState(context.Context) (made deploy.ComponentSta
 // Apply writes the content of the version as the newest one.
 func (r *restoreSession) Apply(ctx context.Context) (deploy.ComponentState, error) {
 	lineage := cmp.Or(r.now.Lineage, r.to.Lineage)
-	made, err := r.to.WithSerial(r.now.Serial+1, lineage)
+	// A serial that this runner has delivered is never used again: a plan that was made from it would fit again.
+	_, serials, _, err := spool.Spool{Root: r.Env.Root}.CachedState(r.Deploy.InstallComponent)
+	if err != nil {
+		return deploy.ComponentState{}, err
+	}
+	made, err := r.to.WithSerial(max(r.now.Serial, serials[lineage])+1, lineage)
 	if err != nil {
 		return deploy.ComponentState{}, err
 	}

@@ -60,6 +60,8 @@ type rig struct {
 	states []api.State
 	lock   *api.StateLock
 	locked chan struct{} // gets an element when the lock is taken
+	// abandoned means that no version is the newest.
+	abandoned bool
 	// contests makes every state one of a superseded attempt.
 	contests bool
 	// unlocking, when set, is called before the lock is freed.
@@ -137,7 +139,7 @@ func (r *rig) getState(w http.ResponseWriter, request *http.Request) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	version, _ := strconv.Atoi(request.URL.Query().Get("version"))
-	if version == 0 {
+	if version == 0 && !r.abandoned {
 		version = len(r.states)
 	}
 	if version == 0 || version > len(r.states) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
-	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
@@ -56,8 +55,7 @@ func (s *session) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.endpoint, err = state.Start(ctx, state.Options{
-		Backend: newerStateGuard{Backend: s.Env.API, spool: spool.Spool{Root: s.Env.Root}, component: component,
-			logf: s.Env.Log.Warn},
+		Backend:  guardOf(s.Operation),
 		Key:      s.Env.Key,
 		Context:  state.ContextOf(s.Deploy),
 		OnSecret: func(secret []byte) { s.Env.Redact.Add(secret) },
