@@ -14,6 +14,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/testprogram"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
@@ -451,6 +452,37 @@ func TestForeignBackendIsToldAndReplaced(t *testing.T) {
 		len(r.states) != 1 {
 		t.Fatal(r.log.String())
 	}
+}
+
+// TestAModuleCannotContainAState checks that an artifact cannot contain what Terraform leaves behind when it cannot
+// deliver a state: the runner would seal it as the newest state, and no plan would show it.
+func TestAModuleCannotContainAState(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	built := r.mustBuild("m", "m/main.tf", hello)
+	honest := r.pulled(built)
+	files, err := honest.Files(artifact.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, artifact.File{Path: "m/errored.tfstate",
+		Content: []byte(`{"version":4,"serial":900,"lineage":"l","outputs":{},"resources":[]}`)})
+	planted, err := artifact.Pack(honest.Type, files, honest.Annotations, artifact.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := r.env(api.JobSpecKindPlan).Install.Push(t.Context(), built.Repository, planted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := r.plan(r.spec(ref), false)
+	if err == nil || !strings.Contains(err.Error(), "m/errored.tfstate, which would be stored as the state") {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	if len(r.states) > 0 {
+		t.Errorf("the states are %+v", r.states)
+	}
+	r.mustBeFree()
 }
 
 // TestStrayStateIsKept checks that a state that the endpoint did not accept is stored before

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
@@ -56,8 +57,9 @@ func workspaceOf(root, installComponent string) (*workspace, error) {
 
 func (w *workspace) lock() string { return w.root + ".lock" }
 
-// plainID matches valid ids of install components. An id becomes the name of a directory.
-var plainID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+// plainID matches valid ids of install components. An id becomes the name of a directory, beside those of locks, which
+// have a dot in their names.
+var plainID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
 // openWorkspace takes the lock of the workspace and empties it. The caller must call remove.
 func openWorkspace(ctx context.Context, env *job.Env, installComponent string) (*workspace, error) {
@@ -138,8 +140,14 @@ func (w *workspace) unpack(packed artifact.Artifact, beside, overlay []artifact.
 	if err := w.recordUse(); err != nil {
 		return err
 	}
-	files = overlayFiles(files, w.inModule(beside))
-	if err := artifact.WriteTree(overlayFiles(files, overlay), w.tree(), artifact.Limits{}); err != nil {
+	files = overlayFiles(overlayFiles(files, w.inModule(beside)), overlay)
+	for _, file := range files {
+		if slices.Contains(strings.Split(file.Path, "/"), erroredState) {
+			return fmt.Errorf("the module has a file %s, which would be stored as the state of this component; remove it, "+
+				"and build the component again", file.Path)
+		}
+	}
+	if err := artifact.WriteTree(files, w.tree(), artifact.Limits{}); err != nil {
 		return fmt.Errorf("unpack the module: %w", err)
 	}
 	return nil
@@ -170,8 +178,8 @@ func overlayFiles(under, over []artifact.File) []artifact.File {
 	return append(made, over...)
 }
 
-// erroredState is the file to which Terraform writes a state that it cannot deliver.
-// No module contains it, because state is never packed into an artifact.
+// erroredState is the file to which Terraform writes a state that it cannot deliver. A module that contains it is
+// refused: nothing in a plan would show that state.
 const erroredState = "errored.tfstate"
 
 // maxUndelivered bounds errored.tfstate in bytes, with the limit of the endpoint.
