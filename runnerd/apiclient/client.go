@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
 	"sync"
 	"time"
@@ -16,9 +17,24 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// maxResponse bounds the body of a response, in bytes. The largest is a sealed
-// Terraform state in base64.
-const maxResponse = 512 << 20
+// The bounds of the bodies of responses, in bytes, uncompressed. No response to a poll may end
+// runnerd, so all but two are small.
+const (
+	maxResponse      = 4 << 20
+	maxSpecResponse  = 16 << 20
+	maxStateResponse = 512 << 20 // a sealed Terraform state in base64
+)
+
+// maxResponseOf returns the bound of the response to a request.
+func maxResponseOf(request *http.Request) int64 {
+	switch path.Base(request.URL.Path) {
+	case "spec":
+		return maxSpecResponse
+	case "state":
+		return maxStateResponse
+	}
+	return maxResponse
+}
 
 // StaticToken returns a token function for NewClient that always returns token.
 func StaticToken(token seal.Secret) func() seal.Secret { return func() seal.Secret { return token } }
@@ -86,21 +102,22 @@ type boundedTransport struct{ next http.RoundTripper }
 func (b boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	answer, err := b.next.RoundTrip(request)
 	if err == nil {
-		answer.Body = &boundedBody{ReadCloser: answer.Body, left: maxResponse}
+		limit := maxResponseOf(request)
+		answer.Body = &boundedBody{ReadCloser: answer.Body, limit: limit, left: limit}
 	}
 	return answer, err
 }
 
 type boundedBody struct {
 	io.ReadCloser
-	left int64
+	limit, left int64
 }
 
 // Read returns an error when more than the limit was read.
 func (b *boundedBody) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
 	if b.left -= int64(n); b.left < 0 {
-		return n, fmt.Errorf("the answer has more than %d bytes", int64(maxResponse))
+		return n, fmt.Errorf("the answer has more than %d bytes", b.limit)
 	}
 	return n, err
 }

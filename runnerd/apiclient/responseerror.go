@@ -106,10 +106,21 @@ func CheckResponse(doing string, answer *http.Response, body []byte) error {
 	}
 	var problem api.Problem
 	if strings.Contains(answer.Header.Get("Content-Type"), "json") && json.Unmarshal(body, &problem) == nil {
-		refusal.Code, refusal.Title, refusal.Detail = problem.Code, problem.Title, problem.Detail
+		refusal.Code, refusal.Title, refusal.Detail = problem.Code, shorten(problem.Title), shorten(problem.Detail)
 	}
 	refusal.NotFromAPI = refusal.Code == "" && refusal.Status != http.StatusRequestEntityTooLarge
 	return refusal
+}
+
+// maxText bounds the texts of a problem, in bytes: they are part of errors, and of the log.
+const maxText = 4 << 10
+
+// shorten returns the start of a text that is too long.
+func shorten(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "…"
 }
 
 // isSuccess reports whether a response is successful and has content.

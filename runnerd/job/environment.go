@@ -71,6 +71,8 @@ type environment struct {
 	registryPassword seal.Secret
 	plainHTTP        bool
 	inPod            bool
+	specDigest       string
+	ownIdentity      bool
 }
 
 // readEnvironment reads the variables and the secrets.
@@ -103,6 +105,7 @@ func readEnvironment() (environment, error) {
 	env.token = seal.NewSecret([]byte(secrets.Token))
 	env.registryUsername = secrets.RegistryUsername
 	env.registryPassword = seal.NewSecret([]byte(secrets.RegistryPassword))
+	env.specDigest, env.ownIdentity = secrets.SpecDigest, secrets.OwnIdentity
 	return env, err
 }
 

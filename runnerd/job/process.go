@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -281,7 +282,11 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 		return fmt.Errorf("asked for the spec of %s/%d, got that of %s/%d; this is a bug in the control plane; report it",
 			env.API.job, env.API.attempt, env.Spec.Job, env.Spec.Attempt)
 	}
-	if err := checkAllowed(env); err != nil {
+	if digest, err := SpecDigest(env.Spec); err != nil || from.specDigest != "" && digest != from.specDigest {
+		return cmp.Or(err, errors.New("the control plane sent another spec than the one that runnerd has checked; the job "+
+			"is not done: this is a bug in the control plane; report it"))
+	}
+	if err := checkAllowed(env, from.ownIdentity); err != nil {
 		return err
 	}
 	if err := env.API.spool.SaveSpec(env.Spec); err != nil {
@@ -292,9 +297,9 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 }
 
 // checkAllowed checks the spec against the offer and the policy of the runner file at that time,
-// and sets env.Policy. Without a record of runnerd there was no offer, and the policy is that
-// of a runner without a file.
-func checkAllowed(env *Env) error {
+// and sets env.Policy. With ownIdentity, programs act as the pod, whose identity is that of the job's
+// role. Without a record of runnerd there was no offer, and the policy is that of a runner without a file.
+func checkAllowed(env *Env, ownIdentity bool) error {
 	record, err := env.API.spool.Record()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -308,6 +313,7 @@ func checkAllowed(env *Env) error {
 	if err != nil {
 		record.Kind = string(env.Spec.Kind)
 	}
+	env.Policy.Roles.OwnIdentity = env.Policy.Roles.OwnIdentity || ownIdentity
 	return env.Policy.CheckSpec(record.Kind, env.Spec)
 }
 

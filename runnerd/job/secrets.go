@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
@@ -31,6 +33,20 @@ type Secrets struct {
 	RegistryPassword string `json:"registry_password,omitempty"`
 	// Environ holds variables for the job process itself that may contain secrets.
 	Environ map[string]string `json:"environ,omitempty"`
+	// SpecDigest is SpecDigest of the spec that runnerd has checked for a pod: the pod does nothing else. It is empty for
+	// a process, which reads the spec first.
+	SpecDigest string `json:"spec_digest,omitempty"`
+	// OwnIdentity is set for a pod whose service account is that of the job's role: no session of the role is started.
+	OwnIdentity bool `json:"own_identity,omitempty"`
+}
+
+// SpecDigest returns the digest of a spec.
+func SpecDigest(spec api.JobSpec) (string, error) {
+	encoded, err := json.Marshal(spec)
+	if err != nil {
+		return "", fmt.Errorf("write the spec: %w", err)
+	}
+	return sha256digest.Of(encoded), nil
 }
 
 // Handover returns the secrets as the content of the file that the job process of a pod takes.

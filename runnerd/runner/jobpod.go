@@ -80,10 +80,13 @@ func (p *jobPod) request(ctx context.Context) (made jobpod.Request, err error) {
 	if err := rule.CheckSpec(p.record.Kind, spec); err != nil {
 		return made, jobpod.Reject(err)
 	}
-	if err := p.dir.SavePodSpec(spec); err != nil {
+	if err := p.dir.SavePodSpec(spec); errors.Is(err, spool.ErrSpecTooLarge) {
+		return made, jobpod.Reject(err)
+	} else if err != nil {
 		return made, err
 	}
-	if err := p.chooseAccount(&made, rule, spec); err != nil {
+	isRole, err := p.chooseAccount(&made, rule, spec)
+	if err != nil {
 		return made, err
 	}
 	limits := p.record.Policy.Limits
@@ -91,7 +94,7 @@ func (p *jobPod) request(ctx context.Context) (made jobpod.Request, err error) {
 	made.Timeout = own.TimeoutOf(time.Duration(spec.TimeoutSeconds)*time.Second, p.runner.Timing.JobLimit)
 	made.Memory = limits.MemoryBytes
 	made.Environ = p.environ()
-	made.Handover, err = p.handover()
+	made.Handover, err = p.handover(spec, isRole)
 	return made, err
 }
 
@@ -117,24 +120,18 @@ func (p *jobPod) readSpec(ctx context.Context) (api.JobSpec, error) {
 	return *answer.JSON200, nil
 }
 
-// chooseAccount sets the account of the pod and what it gets. If the account is that of the job's role, programs act as
-// the account: the job starts no session of the role.
-func (p *jobPod) chooseAccount(made *jobpod.Request, rule policy.Rule, spec api.JobSpec) error {
+// chooseAccount sets the account of the pod and what it gets. It reports whether the account is that of the job's role:
+// then programs act as the account, and the job starts no session of the role.
+func (p *jobPod) chooseAccount(made *jobpod.Request, rule policy.Rule, spec api.JobSpec) (isRole bool, err error) {
 	own := spec.Kind == api.JobSpecKindBuild || spec.Kind == api.JobSpecKindSync
 	made.OpensSealed = !own
 	made.Changes = spec.Kind == api.JobSpecKindApply || spec.Kind == api.JobSpecKindAction
-	var isRole bool
 	made.ServiceAccount, isRole = rule.AccountOf(spec)
 	made.Token = made.ServiceAccount != "" && !own
 	if !isRole {
-		return nil
+		return false, nil
 	}
-	record := p.record
-	record.Policy.Roles.OwnIdentity = true
-	if err := p.saveRecord(record); err != nil {
-		return err
-	}
-	return p.dir.AppendLines(api.Info, fmt.Sprintf("programs of this job act as the service account %s (%s)",
+	return true, p.dir.AppendLines(api.Info, fmt.Sprintf("programs of this job act as the service account %s (%s)",
 		made.ServiceAccount, spec.Role.Operation))
 }
 
@@ -154,8 +151,12 @@ func (p *jobPod) environ() map[string]string {
 
 // handover returns what the job process takes when it starts: the secrets, and the variables that a job process of the
 // machine gets, without those of paths and of the runner's own identity. A pod has its own.
-func (p *jobPod) handover() ([]byte, error) {
+func (p *jobPod) handover(spec api.JobSpec, ownIdentity bool) (_ []byte, err error) {
 	secrets := p.secrets()
+	if secrets.SpecDigest, err = job.SpecDigest(spec); err != nil {
+		return nil, err
+	}
+	secrets.OwnIdentity = ownIdentity
 	for _, entry := range jobenv.JobEnv(os.Environ(), false, p.runner.PassEnv) {
 		name, value, _ := strings.Cut(entry, "=")
 		if name != "PATH" && name != "HOME" && name != "TMPDIR" {

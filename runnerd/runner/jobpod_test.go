@@ -443,10 +443,13 @@ func TestAJobThatIsDeletedBeforeItStarts(t *testing.T) {
 // role, unless the role needs a grant.
 func TestAccountsOfRoles(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ kind, account, text string }{
+	for name, test := range map[string]struct {
+		kind, account, text string
+		ends                api.JobResultStatus
+	}{
 		"a role with an account": {"maintenance", "nuon-maintenance",
-			"act as the service account nuon-maintenance (trigger)"},
-		"a role that needs a grant": {"break_glass", "default", "has not granted it"},
+			"act as the service account nuon-maintenance (trigger)", api.JobResultStatusSucceeded},
+		"a role that needs a grant": {"break_glass", "default", "has not granted it", api.JobResultStatusFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -469,6 +472,9 @@ func TestAccountsOfRoles(t *testing.T) {
 				if said := strings.Join(job.messages(), "\n") + job.result.Error; !strings.Contains(said, test.text) {
 					t.Errorf("it says %s", said)
 				}
+				if job.result.Status != test.ends {
+					t.Errorf("it ends as %s: %s", job.result.Status, job.result.Error)
+				}
 			})
 		})
 	}
@@ -485,6 +491,26 @@ func TestAForbiddenSpecGetsNoPod(t *testing.T) {
 	if job.result.Status != "failed" || !strings.Contains(job.result.Error, "offered as plan") || p.pod(t) != nil {
 		t.Errorf("got %+v, and the pod %v", job.result, p.pod(t))
 	}
+}
+
+// TestAPodDoesOnlyWhatWasChecked checks that the pod of a job does not do another job than the one that runnerd has
+// checked and remembers.
+func TestAPodDoesOnlyWhatWasChecked(t *testing.T) {
+	t.Parallel()
+	s, p := newServer(t), newPlace(t)
+	job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+	s.with(func() {
+		later := job.spec
+		later.Action.Env = map[string]string{"lines": "2"}
+		job.later = &later
+	})
+	work(t, s, p.dir)
+	s.until("the result is there", job.ended)
+	s.with(func() {
+		if job.result.Status != api.JobResultStatusFailed || !strings.Contains(job.result.Error, "sent another spec") {
+			t.Errorf("got %+v", job.result)
+		}
+	})
 }
 
 // TestKilledRunnersAndPods kills a runnerd whose jobs are pods at each step, as TestEveryPlug does with processes. The

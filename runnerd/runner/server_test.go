@@ -56,8 +56,10 @@ type server struct {
 // served is one attempt as the server sees it.
 type served struct {
 	spec          api.JobSpec
-	componentKind string // in the offer
-	offeredKind   string // if it differs from the spec's
+	componentKind string       // in the offer
+	offeredKind   string       // if it differs from the spec's
+	later         *api.JobSpec // what a second request for the spec gets, if it differs
+	asked         int          // for the spec
 	offered       bool
 	offeredAt     time.Time
 	offers        int // the number of offers
@@ -416,9 +418,14 @@ func (s *server) spec(job *served, w http.ResponseWriter, r *http.Request) {
 	if !job.accepted {
 		s.t.Error("a process asked for its spec before the offer was accepted")
 	}
-	if s.authorised(w, r, attemptToken(job)) {
-		answer(w, job.spec)
+	if !s.authorised(w, r, attemptToken(job)) {
+		return
 	}
+	if job.asked++; job.asked > 1 && job.later != nil {
+		answer(w, *job.later)
+		return
+	}
+	answer(w, job.spec)
 }
 
 func (s *server) logs(job *served, w http.ResponseWriter, r *http.Request) {

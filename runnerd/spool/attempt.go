@@ -149,8 +149,32 @@ func (a Attempt) OrphansInterruptedAt() (at time.Time, found bool, err error) {
 	return at, found, err
 }
 
-// SaveSpec stores the spec as the job process received it.
-func (a Attempt) SaveSpec(spec api.JobSpec) error { return a.save(specFile, spec) }
+// SaveSpec stores the spec as the job process received it. Errors: ErrSpecTooLarge.
+func (a Attempt) SaveSpec(spec api.JobSpec) error {
+	if err := checkSpec(spec); err != nil {
+		return err
+	}
+	return a.save(specFile, spec)
+}
+
+// maxSpec bounds the JSON of a spec, in bytes. What cannot be read back must not be stored: without its spec, an
+// attempt cannot be concluded.
+const maxSpec = 16 << 20
+
+// ErrSpecTooLarge is the error of a spec that is not stored.
+var ErrSpecTooLarge = errors.New("the description of the job is too large")
+
+func checkSpec(spec api.JobSpec) error {
+	encoded, err := json.Marshal(spec)
+	if err != nil {
+		return fmt.Errorf("write the spec: %w", err)
+	}
+	if len(encoded) > maxSpec {
+		return fmt.Errorf("%w: it has %d bytes, and at most %d are allowed; make the values of the component smaller",
+			ErrSpecTooLarge, len(encoded), maxSpec)
+	}
+	return nil
+}
 
 // Spec reads the spec. It returns false until the job process has received it.
 func (a Attempt) Spec() (spec api.JobSpec, found bool, err error) {

@@ -104,8 +104,13 @@ func (a Attempt) Pod() (pod Pod, found bool, err error) {
 	return pod, found, err
 }
 
-// SavePodSpec stores the spec of a pod as runnerd read it.
-func (a Attempt) SavePodSpec(spec api.JobSpec) error { return a.saveInPods(ownSuffix(specFile), spec) }
+// SavePodSpec stores the spec of a pod as runnerd read it. Errors: ErrSpecTooLarge.
+func (a Attempt) SavePodSpec(spec api.JobSpec) error {
+	if err := checkSpec(spec); err != nil {
+		return err
+	}
+	return a.saveInPods(ownSuffix(specFile), spec)
+}
 
 // TrustedSpec returns the spec, which programs of the job cannot have changed: of a pod the one that runnerd read, and
 // otherwise that of Spec.
