@@ -211,6 +211,28 @@ func TestForeignCopy(t *testing.T) {
 	}
 }
 
+// TestCopiesOfAnUnlistedInstallStay checks that a job cannot have copies deleted of an install whose secrets the owner
+// does not let the runner read. Such a job needs no secret.
+func TestCopiesOfAnUnlistedInstallStay(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.set("db", "planted-1")
+	if status := r.run(r.copied("db"))["db"]; !status.Copied {
+		t.Fatalf("%+v", status)
+	}
+	for _, r.installs = range [][]string{{}, {"ins_other"}} {
+		r.run()
+		if got := r.value("mail", "password"); got != "planted-1" {
+			t.Errorf("%q are listed, and the copy has %q", r.installs, got)
+		}
+	}
+	r.installs = []string{r.install}
+	r.run()
+	if got := r.secret("mail"); got != nil {
+		t.Errorf("what is no longer declared is there: %v", got)
+	}
+}
+
 // TestHostileControlPlane checks specs that ask for what is not theirs.
 func TestHostileControlPlane(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -90,7 +91,8 @@ func (r *run) sync(ctx context.Context) {
 	for _, s := range r.all {
 		s.status.Copied = s.status.State == api.SecretStatusStatePresent && len(s.status.Copies) > 0 && !failed[s]
 	}
-	if err == nil {
+	installs := r.env.Policy.Secrets.Installs
+	if isListed := installs == nil || slices.Contains(installs, r.spec.InstallID); err == nil && isListed {
 		r.deleteOthers(ctx, client, all)
 	}
 }
