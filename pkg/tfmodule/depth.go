@@ -16,11 +16,12 @@ import (
 // the process and cannot be recovered from. So every file is first split into tokens, which needs
 // no recursion, and the tokens are counted.
 const (
-	// maxNesting is the maximum nesting of brackets.
+	// maxNesting is the maximum nesting of brackets in a file that is well formed. In one that is not, the parser
+	// passes over closing brackets that count as such here, so openers also count as operators.
 	maxNesting = 200
 	// maxPrefixes is the maximum number of consecutive "!" and "-".
 	maxPrefixes = 100
-	// maxOperators is the maximum number of operators, indexes and template parts in a file. A
+	// maxOperators is the maximum number of operators, opening brackets and template parts in a file. A
 	// chain of them becomes a tree as deep as the chain is long.
 	maxOperators = 50_000
 )
@@ -40,12 +41,14 @@ func checkJSONDepth(name string, content []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.UseNumber()
 	depth, counted := 0, new(nesting)
+	at, seen := Position{File: name, Line: 1}, int64(0)
 	for {
 		token, err := decoder.Token()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		at := Position{File: name, Line: 1 + bytes.Count(content[:decoder.InputOffset()], []byte("\n"))}
+		at.Line += bytes.Count(content[seen:decoder.InputOffset()], []byte("\n"))
+		seen = decoder.InputOffset()
 		if err != nil {
 			return fmt.Errorf("%s: this is not JSON: %w", at, err)
 		}
@@ -70,7 +73,7 @@ func checkJSONDepth(name string, content []byte) error {
 
 // nesting counts the tokens of one file.
 type nesting struct {
-	operators int
+	operators int // with opening brackets and template parts
 }
 
 func (n *nesting) count(name string, tokens hclsyntax.Tokens) error {
@@ -86,6 +89,9 @@ func (n *nesting) count(name string, tokens hclsyntax.Tokens) error {
 		}
 		switch depthEffectOf(token.Type) {
 		case opens:
+			if token.Type != hclsyntax.TokenOQuote { // strings nest only with a template part in between
+				n.operators++
+			}
 			if depth++; depth > maxNesting {
 				return fmt.Errorf("%s: brackets are nested more than %d deep; make it simpler", at, maxNesting)
 			}
@@ -94,11 +100,8 @@ func (n *nesting) count(name string, tokens hclsyntax.Tokens) error {
 		case repeats:
 			n.operators++
 		}
-		if token.Type == hclsyntax.TokenOBrack {
-			n.operators++
-		}
 		if n.operators > maxOperators {
-			return fmt.Errorf("%s: more than %d operators are in this file; split it", at, maxOperators)
+			return fmt.Errorf("%s: more than %d operators and brackets are in this file; split it", at, maxOperators)
 		}
 	}
 	return nil

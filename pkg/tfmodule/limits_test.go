@@ -71,7 +71,7 @@ func TestReadLimits(t *testing.T) {
 			"m", ""},
 		"operators in several strings": {files("m/a.tf.json", `{"locals":{"a":["${`+strings.Repeat("1+", maxOperators/2)+
 			`1}","${`+strings.Repeat("1+", maxOperators/2)+`1}", "${1+1}"]}}`), "m",
-			"m/a.tf.json:1: more than 50000 operators are in this file; split it"},
+			"m/a.tf.json:1: more than 50000 operators and brackets are in this file; split it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Read(test.tree, test.dir)
