@@ -17,7 +17,7 @@ func (s Source) ActionSourceName() string {
 	if s.IsAppRepository() {
 		return "actions:" + s.Directory
 	}
-	return fmt.Sprintf("actions:%s//%s@%s", s.Repo, s.Directory, s.Branch)
+	return fmt.Sprintf("actions:%s//%s@%s", s.Repo, strings.ReplaceAll(s.Directory, "@", "@@"), s.Branch)
 }
 
 // ActionSources returns the code that steps of actions run from repositories, by name. Steps that name the

@@ -90,6 +90,20 @@ func TestCommandsOfRepositories(t *testing.T) {
 	}
 }
 
+// TestNamesOfActionSources checks that no two sources share a name: git allows @ in branches and directories.
+func TestNamesOfActionSources(t *testing.T) {
+	names := map[string]Source{}
+	for _, s := range []Source{{Directory: "a", Branch: "b@c"}, {Directory: "a@b", Branch: "c"},
+		{Directory: "a@@b", Branch: "c"}, {Directory: "a@", Branch: "b@c"}, {Directory: "a", Branch: "b@@c"}} {
+		s.Repo = "acme/tools"
+		name := s.ActionSourceName()
+		if other, taken := names[name]; taken {
+			t.Errorf("%+v and %+v are called %s", s, other, name)
+		}
+		names[name] = s
+	}
+}
+
 // TestActionSources: steps with the same source share one, and what a build cannot find is an error that
 // names the step.
 func TestActionSources(t *testing.T) {

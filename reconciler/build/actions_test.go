@@ -58,7 +58,7 @@ func TestSourcesOfActions(t *testing.T) {
 		shown, err := build.ScriptFiles(ctx, tx, built.ID)
 		if diff := cmp.Diff(map[string]string{"scripts/check.sh": "#!/bin/sh\necho one\n",
 			"scripts/lib": "symbolic link to ../shared", "shared/clean.sh": "#!/bin/sh\n",
-			"executable files/": "scripts/check.sh\nshared/clean.sh\n"}, shown); diff != "" {
+			"executable files/": "scripts/check.sh\nshared/clean.sh\n", "symbolic links/": "scripts/lib\n"}, shown); diff != "" {
 			t.Error(diff)
 		}
 		return err

@@ -26,12 +26,15 @@ const (
 // Names of what is shown besides the files. No path of a file ends in a slash.
 const (
 	executableFiles = "executable files/"
+	symbolicLinks   = "symbolic links/"
+	hiddenFiles     = "files that are not shown/"
 	moreFiles       = "more files/"
 )
 
 // scriptFiles returns the files of a source of actions by path: texts as they are while they are small,
 // links by their targets, and the digest and size of all others; the paths of those that are
-// executable; and one digest of the files that are too many.
+// executable, of the links and of the files that are not shown, because a text can look like any of them;
+// and one digest of the files that are too many.
 func scriptFiles(files []artifact.File) map[string]string {
 	shown, left := map[string]string{}, maxShownText
 	if len(files) > maxShownFiles {
@@ -39,24 +42,22 @@ func scriptFiles(files []artifact.File) map[string]string {
 		files = files[:maxShownFiles]
 		shown[moreFiles] = fmt.Sprintf("%s (%s, not shown)", digestOfFiles(more), diff.Plural(len(more), "file", "files"))
 	}
-	var executable []string
 	for _, file := range files {
 		if file.Executable {
-			executable = append(executable, onOneLine(file.Path)+"\n")
+			shown[executableFiles] += onOneLine(file.Path) + "\n"
 		}
 		switch size := len(file.Content); {
 		case file.Link != "":
 			shown[file.Path] = "symbolic link to " + file.Link
+			shown[symbolicLinks] += onOneLine(file.Path) + "\n"
 		case size <= left && utf8.Valid(file.Content) && !bytes.ContainsRune(file.Content, 0):
 			shown[file.Path] = string(file.Content)
 			left -= size
 		default:
 			shown[file.Path] = fmt.Sprintf("%s (%s, not shown)", sha256digest.Of(file.Content),
 				diff.Plural(size, "byte", "bytes"))
+			shown[hiddenFiles] += onOneLine(file.Path) + "\n"
 		}
-	}
-	if len(executable) > 0 {
-		shown[executableFiles] = strings.Join(executable, "")
 	}
 	return shown
 }

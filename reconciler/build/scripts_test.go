@@ -26,7 +26,8 @@ func TestScriptFiles(t *testing.T) {
 		"binary":            sha256digest.Of([]byte("\x00\x01")) + " (2 bytes, not shown)",
 		"in\nvalid":         sha256digest.Of([]byte("\xff")) + " (1 byte, not shown)",
 		"executable files/": `"in\nvalid"` + "\nz.sh\n",
-		"large":             fmt.Sprintf("%s (%d bytes, not shown)", sha256digest.Of([]byte(large)), maxShownText),
+		"symbolic links/":   "link\n", "files that are not shown/": "binary\n" + `"in\nvalid"` + "\nlarge\n",
+		"large": fmt.Sprintf("%s (%d bytes, not shown)", sha256digest.Of([]byte(large)), maxShownText),
 	}
 	if diff := cmp.Diff(want, scriptFiles(files)); diff != "" {
 		t.Error(diff)
@@ -58,6 +59,18 @@ func TestEveryChangeOfAScriptFileShows(t *testing.T) {
 		}
 		if shown := scriptFiles(slices.Delete(slices.Clone(files), at, at+1)); cmp.Equal(before, shown) {
 			t.Errorf("without file %d the same is shown", at)
+		}
+	}
+}
+
+// TestATextLooksLikeNothingElse checks that a text with the words for a link, or for a file that is not shown, is not
+// shown as one.
+func TestATextLooksLikeNothingElse(t *testing.T) {
+	for _, other := range []artifact.File{{Path: "a", Link: "b"}, {Path: "a", Content: []byte{0}}} {
+		shown := scriptFiles([]artifact.File{other})
+		text := artifact.File{Path: "a", Content: []byte(shown["a"])}
+		if cmp.Equal(shown, scriptFiles([]artifact.File{text})) {
+			t.Errorf("the text %q is shown as %+v", text.Content, other)
 		}
 	}
 }
