@@ -63,15 +63,14 @@ func (r role) String() string {
 // viewer may not do. Any other read requires viewer. A change without an entry requires admin.
 var needs = map[string]role{
 	"SyncApp": ci, "UploadAppVersion": ci, "PreviewApp": ci, "RetryBuild": ci, "CreateModuleRefresh": ci,
-	"CancelModuleRefresh":  ci,
-	"CreatePartialRelease": ci, "LookAtRepo": ci,
+	"CancelModuleRefresh": ci, "CreatePartialRelease": ci,
 	"CreateInstall": operator, "UpdateInstall": operator, "PreviewInstall": operator, "PinInstall": operator,
 	"UnpinInstall":    operator,
 	"SetStackOutputs": operator, "RenderStack": operator, "ChangeAppVariables": operator, "CheckInstallSecrets": operator,
 	"RequestBreakGlass": operator, "RevokeBreakGlass": operator,
 	"CreateWorkflow": operator, "CancelWorkflow": operator, "RevokeWorkflowRule": operator,
 	"RetryStep": operator, "SkipStep": operator,
-	"CreateLogRequest": operator, "CancelJob": operator,
+	"CreateLogRequest": operator, "CancelJob": operator, "LookAtRepo": operator,
 	"RestoreState": operator, "DismissState": operator, "FreeStateLock": operator, "GetRunnerLogs": operator,
 	"CreateDebugCommand": approver, "CreateShell": approver, "SendShellInput": approver, "GetShell": operator,
 	"RespondApproval": approver, "AssignApproval": approver, "SetWorkflowRule": approver,

@@ -48,12 +48,12 @@ func TestRepos(t *testing.T) {
 		w.exec("update watches set error = 'it is gone' where id = $1", w.one.ids["watch"])
 		return nil
 	}
-	got := w.call(w.one.token["ci"], http.MethodPost, "/v1/repos/"+w.one.ids["watch"]+"/look", nil)
+	got := w.call(w.one.token["operator"], http.MethodPost, "/v1/repos/"+w.one.ids["watch"]+"/look", nil)
 	must(t, json.Unmarshal([]byte(got.Body), &repo))
 	if got.Status != http.StatusOK || looked != 1 || repo.Problem != "it is gone" || len(repo.Revisions) != 1 {
 		t.Errorf("%d looks: %d %s", looked, got.Status, got.Body)
 	}
-	w.refusedAs(w.call(w.one.token["ci"], http.MethodPost, "/v1/repos/wat_unread/look", nil),
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, "/v1/repos/wat_unread/look", nil),
 		http.StatusNotFound, "not_found")
 	if looked != 1 {
 		t.Error("a repository that nobody reads was looked at")

@@ -27,14 +27,13 @@ var needs = map[string]string{
 	"listAppVariables": "viewer", "listBreakGlass": "viewer",
 
 	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci", "createModuleRefresh": "ci",
-	"cancelModuleRefresh":  "ci",
-	"createPartialRelease": "ci", "lookAtRepo": "ci",
+	"cancelModuleRefresh": "ci", "createPartialRelease": "ci",
 
 	"previewInstall": "operator", "pinInstall": "operator", "unpinInstall": "operator", "retryStep": "operator",
 	"skipStep": "operator", "renderStack": "operator", "setStackOutputs": "operator", "checkInstallSecrets": "operator",
 	"changeAppVariables": "operator", "requestBreakGlass": "operator", "revokeBreakGlass": "operator",
 	"getRunnerLogs": "operator", "createInstall": "operator", "updateInstall": "operator",
-	"createLogRequest": "operator", "cancelJob": "operator",
+	"createLogRequest": "operator", "lookAtRepo": "operator", "cancelJob": "operator",
 	"createWorkflow": "operator", "cancelWorkflow": "operator", "revokeWorkflowRule": "operator",
 	"restoreState": "operator", "dismissState": "operator", "freeStateLock": "operator",
 
