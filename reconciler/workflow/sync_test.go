@@ -128,6 +128,9 @@ func TestAPlanOnlyWorkflowWhoseSyncFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range todo {
+		if _, clears := c.(ClearRejection); clears {
+			t.Errorf("a retry of a plan that is never applied clears a rejection: %+v", c)
+		}
 		g.Apply(c)
 	}
 	same(t, run(g), "StartStep{1 r}")
