@@ -53,7 +53,7 @@ func TestDepthIsBounded(t *testing.T) {
 		"nesting":    declare(chain("[", maxNesting-1) + chain("]", maxNesting-1)),
 		// The parser copies its errors at each level, so as many as are allowed take seconds.
 		"blocks in error": chain(chain("a {\n", maxNesting-1)+"x"+chain(")", maxNesting-1)+"\n", 50),
-		"strings": declare("[" + chain(`"a",`, many) + "]"),
+		"strings":         declare("[" + chain(`"a",`, many) + "]"),
 	}
 	for name, content := range survived {
 		t.Run("survived/"+name, func(t *testing.T) {
