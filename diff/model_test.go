@@ -252,8 +252,9 @@ func TestCount(t *testing.T) {
 			{Action: diff.Forget}, {Action: diff.Read}, {Action: diff.Noop}, {Action: diff.Update, Fields: noise},
 			{Action: diff.Update, Fields: noise, Findings: secure[:0]}, {Action: diff.Update, Fields: noise, Findings: secure},
 		},
-		Outputs:  []diff.Change{{Action: diff.Create}},
-		Hooks:    []diff.Change{{Action: diff.Create, Findings: secure}, {}},
+		Outputs: []diff.Change{{Action: diff.Create}},
+		Hooks: []diff.Change{{Action: diff.Create, Findings: secure}, {Action: diff.Replace},
+			{Action: diff.Replace, From: "x", Renamed: true}},
 		Tests:    []diff.Change{{}, {}, {}},
 		Kept:     []diff.Change{{Action: diff.Forget}},
 		Drift:    []diff.Change{{Action: diff.Destroy}, {}},
@@ -266,12 +267,34 @@ func TestCount(t *testing.T) {
 	r.AddFold(diff.FoldUnchanged, diff.FoldOutputs, 9)
 	r.AddFold("chart label", diff.FoldObjects, 9)
 	want := diff.Totals{
-		Create: 1, Update: 3, Replace: 1, Destroy: 1, Move: 2, Import: 2, Forget: 1, Read: 1, Drift: 2, Deferred: 1,
-		Outputs: 1, Hooks: 2,
+		Create: 1, Update: 3, Replace: 2, Destroy: 1, Move: 2, Import: 2, Forget: 1, Read: 1, Drift: 2, Deferred: 1,
+		Outputs: 1, Hooks: 3,
 		Tests: 3, Kept: 1, Noise: 2, Failed: 2, Security: 3, Unchanged: 7,
 	}
 	if d := cmp.Diff(want, r.Count()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestDestructive checks which lists and actions count as a loss.
+func TestDestructive(t *testing.T) {
+	replaces, renamed := diff.Change{Action: diff.Replace}, diff.Change{Action: diff.Replace, Renamed: true}
+	for name, c := range map[string]struct {
+		report diff.Report
+		losses int
+	}{
+		"a change":   {diff.Report{Changes: []diff.Change{replaces, {Action: diff.Update}}}, 1},
+		"a new name": {diff.Report{Changes: []diff.Change{renamed}}, 1},
+		"a hook":     {diff.Report{Hooks: []diff.Change{replaces, {Action: diff.Create}}}, 1},
+		"both": {diff.Report{Changes: []diff.Change{{Action: diff.Destroy}}, Hooks: []diff.Change{replaces}},
+			2},
+		"a hook with a new name":     {diff.Report{Hooks: []diff.Change{renamed}}, 0},
+		"a test, which does not run": {diff.Report{Tests: []diff.Change{replaces}}, 0},
+		"what has happened":          {diff.Report{Drift: []diff.Change{{Action: diff.Destroy}}}, 0},
+	} {
+		if got := len(c.report.Losses()); got != c.losses || c.report.Destructive() != (c.losses > 0) {
+			t.Errorf("%s: %d losses, want %d, destructive %t", name, got, c.losses, c.report.Destructive())
+		}
 	}
 }
 

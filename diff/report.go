@@ -255,13 +255,26 @@ type Fold struct {
 
 // Destructive reports whether something that exists will be destroyed or
 // replaced. Drift does not count: it has already happened.
-func (r *Report) Destructive() bool {
-	for _, c := range r.Changes {
-		if c.Action.Destructive() {
-			return true
+func (r *Report) Destructive() bool { return len(r.Losses()) > 0 }
+
+// Losses returns the changes that destroy or replace something that exists, including hooks for which Helm deletes
+// an object.
+func (r *Report) Losses() []*Change {
+	var out []*Change
+	for _, l := range r.lists() {
+		for i := range *l.changes {
+			if c := &(*l.changes)[i]; destroys(l.name, c) {
+				out = append(out, c)
+			}
 		}
 	}
-	return false
+	return out
+}
+
+// destroys reports whether a change of a list destroys or replaces something that exists. A hook with another name
+// than before deletes nothing: Helm leaves the old one as it is.
+func destroys(list string, c *Change) bool {
+	return c.Action.Destructive() && (list == SectionChanges || list == SectionHooks && !c.Renamed)
 }
 
 // Risk returns the highest risk of any change in the report.

@@ -31,6 +31,9 @@ type Section struct {
 // Count returns the number of changes, checks or policies in the section.
 func (s *Section) Count() int { return len(s.Changes) + len(s.Checks) + len(s.Policies) }
 
+// Destroys reports whether a change of the section destroys or replaces something that exists.
+func (s *Section) Destroys(c *Change) bool { return destroys(s.Name, c) }
+
 // Headline describe what happens, or has happened, to an object of the section.
 func (s *Section) Headline(c *Change) string {
 	if s.Past {

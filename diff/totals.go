@@ -7,7 +7,7 @@ import (
 )
 
 // Totals counts a report. A resource that is imported or moved and also
-// changed counts twice, once for each.
+// changed counts twice, once for each, and so does a hook that replaces an object.
 type Totals struct {
 	Create   int `json:"create"`
 	Update   int `json:"update"`
@@ -59,6 +59,11 @@ func (r *Report) Count() Totals {
 	}
 	for i := range r.Changes {
 		t.add(&r.Changes[i])
+	}
+	for i := range r.Hooks {
+		if c := &r.Hooks[i]; destroys(SectionHooks, c) {
+			t.add(c)
+		}
 	}
 	for _, l := range r.lists() {
 		for i := range *l.changes {

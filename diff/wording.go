@@ -53,7 +53,7 @@ func (r *Report) Tallies() []Tally {
 	if t.Security > 0 {
 		out = append(out, Tally{Text: Plural(t.Security, "security change", "security changes"), Security: true})
 	}
-	if !r.Applyable && len(r.Changes)+len(r.Outputs) > 0 {
+	if !r.Applyable && len(r.Changes)+len(r.Outputs)+len(r.Losses()) > 0 {
 		out[0].Text = "Nothing to apply: " + out[0].Text
 	}
 	return out

@@ -439,7 +439,10 @@ func (d *helmDiff) againstCluster(ctx context.Context) (*diff.Report, error) {
 	missing := helm.CRDSources(rendered[0].CRDs, func(c helmsdk.CRD) bool { return c.State == helmsdk.CRDMissing })
 	after = append(after, missing...)
 	options := d.options(append(objectsOf("again", rendered[1]), missing...))
-	options.Live, options.ThreeWay = live, true
+	options.Live, options.ThreeWay, options.HookEvents = live, true, helmsdk.HookEvents(helmsdk.ActionInstall)
+	if request.Upgrade {
+		options.HookEvents = helmsdk.HookEvents(helmsdk.ActionUpgrade)
+	}
 	return kubernetes.Report(before, after, options)
 }
 

@@ -158,10 +158,8 @@ func (m *model) doomed(at row, room int) []strip {
 		return nil
 	}
 	var rows []strip
-	for _, c := range report.Changes {
-		if c.Action.Destructive() {
-			rows = append(rows, strip{{fmt.Sprintf("  %3s ", c.Symbol()), m.theme.Bad}, {c.Title(), ""}})
-		}
+	for _, c := range report.Losses() {
+		rows = append(rows, strip{{fmt.Sprintf("  %3s ", c.Symbol()), m.theme.Bad}, {c.Title(), ""}})
 	}
 	room = min(maxNamed, room)
 	switch {

@@ -176,6 +176,10 @@ func (r *rendered) check(line string) error {
 		if r.report.Totals.Security == 0 {
 			return fmt.Errorf("no finding is about security: %v", r.findings())
 		}
+	case line == "destructive":
+		if !r.report.Destructive() {
+			return fmt.Errorf("nothing is destroyed or replaced")
+		}
 	case line == "individual":
 		if !r.report.NeedsIndividualApproval() {
 			return fmt.Errorf("a group or a rule may approve it: %v", r.findings())

@@ -11,6 +11,7 @@
 //	change ADDRESS     the object is listed, and not only in folded fields
 //	finding RULE       a finding of this rule is listed; RULE PATH: and it names this path
 //	security           some finding is about security
+//	destructive        something that exists is destroyed or replaced
 //	individual         no group and no rule may approve the report
 //	says TEXT          the plain text, the side-by-side text and the Markdown contain TEXT
 //	hides TEXT         no format contains TEXT, not even with everything unfolded

@@ -35,8 +35,10 @@ type outcome struct {
 	// unjudged is the change before the risk rules added their findings.
 	regenerated bool
 	unjudged    diff.Change
-	drift       *diff.Change
-	drifted     []difference
+	// idle: the change is no reason for an apply, and happens only if there is another one.
+	idle    bool
+	drift   *diff.Change
+	drifted []difference
 	// gone: the object was to be deleted and no longer exists.
 	gone bool
 	// counted are the numbers of fields that are folded and not listed, by rule.
@@ -51,6 +53,8 @@ type values struct {
 	before, after, live, again raw.Value
 	// beforeAgain is a second rendering of before.
 	beforeAgain raw.Value
+	// namesake is the live object with the name of a hook, if live is that of another object.
+	namesake raw.Value
 	// answer is the server's answer for after, answerAgain a second one, and
 	// rendered the original after where the answer replaces it.
 	answer, answerAgain, rendered raw.Value
@@ -93,7 +97,7 @@ func (c *comparer) compare(j *job) ([]outcome, error) {
 func (c *comparer) compareHalves(j *job, v *values) []outcome {
 	var out []outcome
 	for _, h := range c.splitByRole(j, v) {
-		out = append(out, c.compareValues(&h.job, &h.values))
+		out = append(out, c.compareHook(&h.job, &h.values))
 	}
 	if !c.options.Plain && unknownEvent(v.after) {
 		out[0].notes = append(out[0].notes, unknownEventNote(address(j.id, c.masker.Name)))
@@ -116,18 +120,20 @@ func (c *comparer) read(j *job, whole bool) (v values, err error) {
 	case j.before == nil || j.after == nil:
 		read(j.before, &v.before)
 		read(j.after, &v.after)
-	case !whole && j.live == nil && j.again == nil && j.answer == nil && mayElide(j.id):
+	case !whole && j.live == nil && j.namesake == nil && j.again == nil && j.answer == nil && mayElide(j.id):
 		v.before, v.after, v.partial, err = manifest.Pair(j.before, j.after)
 	default:
 		v.before, v.after, err = manifest.Whole(j.before, j.after)
 	}
 	read(j.live, &v.live)
+	read(j.namesake, &v.namesake)
 	read(j.again, &v.again)
 	read(j.beforeAgain, &v.beforeAgain)
 	read(j.answer, &v.answer)
 	read(j.answerAgain, &v.answerAgain)
 	if secretKind(j.id) {
-		for _, side := range []*raw.Value{&v.before, &v.after, &v.live, &v.again, &v.beforeAgain, &v.answer, &v.answerAgain} {
+		for _, side := range []*raw.Value{&v.before, &v.after, &v.live, &v.again, &v.beforeAgain, &v.answer, &v.answerAgain,
+			&v.namesake} {
 			*side = stored(*side)
 		}
 	}
@@ -531,20 +537,25 @@ func (c *comparer) judgeSides(j *job, v *values, change *diff.Change) {
 		action diff.Action
 		values values
 	}{{diff.Create, values{after: v.after}}, {diff.Destroy, values{before: v.before}}} {
-		part := outcome{change: diff.Change{Action: side.action, Renamed: true}}
-		typ := c.schemas.Find(j.id.Group, j.version(), j.id.Kind)
-		c.show(j, []difference{{
-			typ: typ, before: side.values.before, after: side.values.after, hasBefore: side.action == diff.Destroy,
-			hasAfter: side.action == diff.Create,
-		}}, &part)
-		risk.Judge(&part.change, risk.Subject{
-			Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: side.values.before,
-			After: side.values.after, Differences: c.touched(part.differences),
-		})
-		for _, f := range part.change.Findings {
-			if !slices.ContainsFunc(change.Findings, func(g diff.Finding) bool { return g.Rule == f.Rule }) {
-				change.AddFindings(f)
-			}
+		c.judgeSide(j, &side.values, diff.Change{Action: side.action, Renamed: true}, change)
+	}
+}
+
+// judgeSide applies the rules to the creation or the removal of an object, and adds the findings to a change.
+func (c *comparer) judgeSide(j *job, v *values, side diff.Change, change *diff.Change) {
+	part := outcome{change: side}
+	typ := c.schemas.Find(j.id.Group, j.version(), j.id.Kind)
+	c.show(j, []difference{{
+		typ: typ, before: v.before, after: v.after, hasBefore: side.Action == diff.Destroy,
+		hasAfter: side.Action == diff.Create,
+	}}, &part)
+	risk.Judge(&part.change, risk.Subject{
+		Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: v.before, After: v.after,
+		Differences: c.touched(part.differences),
+	})
+	for _, f := range part.change.Findings {
+		if !slices.ContainsFunc(change.Findings, func(g diff.Finding) bool { return g.Rule == f.Rule }) {
+			change.AddFindings(f)
 		}
 	}
 }
@@ -561,22 +572,6 @@ func (c *comparer) touched(found []difference) []risk.Difference {
 	}
 	c.judged = out
 	return out
-}
-
-// hookRisk keeps only the security findings of a hook.
-func (c *comparer) hookRisk(out *outcome) {
-	findings := out.change.Findings
-	fields := out.change.Fields
-	out.change = out.unjudged
-	out.change.Fields = fields
-	for i := range fields {
-		fields[i].ForcesReplace = false
-	}
-	for _, f := range findings {
-		if f.Security {
-			out.change.AddFindings(f)
-		}
-	}
 }
 
 // onlyRegenerated reports whether every visible difference of an update is a regenerated value.

@@ -144,8 +144,11 @@ func (c *comparer) splitByRole(j *job, v *values) []roleChange {
 		created.job.before, created.values.before = nil, raw.Value{}
 		created.job.reason = creationReason(before)
 		if before == released {
-			// The live object is the one that is removed.
+			// The live object is the one that is removed, unless Helm keeps it.
 			created.job.live, created.values.live = nil, raw.Value{}
+			if v.hasKeepPolicy() {
+				created.values.namesake = v.live
+			}
 		}
 		out = append(out, created)
 	}
@@ -176,4 +179,20 @@ func creationReason(before role) string {
 		return "it was a hook and becomes part of the release"
 	}
 	return ""
+}
+
+// hookRisk keeps only the security findings of a hook.
+func (c *comparer) hookRisk(out *outcome) {
+	findings := out.change.Findings
+	fields := out.change.Fields
+	out.change = out.unjudged
+	out.change.Fields = fields
+	for i := range fields {
+		fields[i].ForcesReplace = false
+	}
+	for _, f := range findings {
+		if f.Security {
+			out.change.AddFindings(f)
+		}
+	}
 }

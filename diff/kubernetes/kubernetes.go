@@ -63,6 +63,12 @@ type Options struct {
 	// and that an apply deletes and recreates, with the reason, which
 	// completes "replace, because …". They have no answers.
 	Recreated map[manifest.ID]string
+	// HookEvents are the events at which an apply runs hooks; nil means all those of an installation and an upgrade.
+	HookEvents []string
+	// Leftovers are hooks whose live objects an earlier run of the same hook created. Every other live object with
+	// the name of a hook counts as one that somebody else created, and that the hook replaces. It is used only if
+	// ThreeWay is set; nil means that an object is a leftover if before has the hook and the object its annotation.
+	Leftovers map[manifest.ID]bool
 	// Notes are sentences about the whole comparison. They count in the digest.
 	Notes []string
 	// Namespace is that of the release, for objects that name none.

@@ -70,7 +70,7 @@ type mark struct {
 	placed bool
 }
 
-// readMarks indexes the caller's findings by the keys of the objects.
+// readMarks indexes what the caller reports about objects by their keys.
 func (c *comparison) readMarks() {
 	c.marks = map[manifest.ID]*mark{}
 	at := func(id manifest.ID) *mark {
@@ -86,6 +86,11 @@ func (c *comparison) readMarks() {
 	}
 	for id, why := range c.options.Recreated {
 		at(id).recreated = why
+	}
+	c.leftovers = map[manifest.ID]bool{}
+	for id, left := range c.options.Leftovers {
+		k := c.matcher.key(id)
+		c.leftovers[k] = c.leftovers[k] || left
 	}
 }
 

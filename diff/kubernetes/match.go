@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
@@ -23,6 +24,10 @@ type job struct {
 	reason string
 	// twin: a side has another object with the same key; twinHook: it is the hook of the two.
 	twin, twinHook bool
+	// namesake is the live object with the key of a hook that has a twin. It is part of the release if twinReleased
+	// is set, and twinBefore means that the side applied last has a hook with this key.
+	namesake                 *manifest.Object
+	twinReleased, twinBefore bool
 }
 
 // renamed reports whether before and after are two objects.
@@ -98,6 +103,8 @@ type pairer struct {
 	twins map[manifest.ID]bool
 	jobs  []job
 	place map[slot]int
+	// hooks are the jobs of the hooks that have twins, by key.
+	hooks map[manifest.ID][]int
 }
 
 // match lists all objects: those of after in order, then those that only
@@ -108,7 +115,8 @@ func (m *matcher) match(c *comparison) (jobs []job, onlyLive int, notes []string
 	if c.after != nil {
 		most = len(c.after.Objects)
 	}
-	s := &pairer{matcher: m, plain: c.options.Plain, jobs: make([]job, 0, most), place: make(map[slot]int, most)}
+	s := &pairer{matcher: m, plain: c.options.Plain, jobs: make([]job, 0, most), place: make(map[slot]int, most),
+		hooks: map[manifest.ID][]int{}}
 	s.twins = m.twins(c.after, c.before)
 	var errs []error
 	err = s.add(c.after, func(j *job, o *manifest.Object) {
@@ -138,11 +146,28 @@ func (m *matcher) match(c *comparison) (jobs []job, onlyLive int, notes []string
 	if err := s.addOtherSides(c); err != nil {
 		return nil, 0, nil, err
 	}
+	s.addNamesakes(c.live)
 	return s.jobs, onlyLive, notes, nil
 }
 
+// addNamesakes adds the live objects with the keys of hooks that have twins: such a hook may delete its own.
+func (s *pairer) addNamesakes(live *manifest.Set) {
+	if live == nil || len(s.hooks) == 0 {
+		return
+	}
+	for _, o := range live.Objects {
+		k := s.key(o.ID)
+		_, released := s.place[slot{key: k}]
+		applied := slices.ContainsFunc(s.hooks[k], func(i int) bool { return s.jobs[i].before != nil })
+		for _, i := range s.hooks[k] {
+			j := &s.jobs[i]
+			j.namesake, j.twinReleased, j.twinBefore = o, released, applied
+		}
+	}
+}
+
 // addOtherSides adds the objects of the other sides to those that after or before has. The server's
-// objects are never those of a hook that has a twin.
+// objects are never those of a hook that has a twin, see addNamesakes.
 func (s *pairer) addOtherSides(c *comparison) error {
 	for _, side := range []struct {
 		set    *manifest.Set
@@ -219,6 +244,9 @@ func (s *pairer) add(set *manifest.Set, put func(*job, *manifest.Object)) error 
 			i = len(s.jobs)
 			s.place[at] = i
 			s.jobs = append(s.jobs, job{id: o.ID, twin: s.twins[at.key], twinHook: at.hook != ""})
+			if at.hook != "" {
+				s.hooks[at.key] = append(s.hooks[at.key], i)
+			}
 		}
 		put(&s.jobs[i], o)
 	}

@@ -19,7 +19,7 @@ func (c *comparison) present(r *diff.Report, outcomes []outcome) (notes []string
 	reason := false
 	for i := range outcomes {
 		o := &outcomes[i]
-		reason = reason || o.section != nowhere && !o.regenerated
+		reason = reason || o.section != nowhere && !o.regenerated && !o.idle
 	}
 	r.Applyable = reason
 	c.fillAll(outcomes, reason)

@@ -28,6 +28,8 @@ type comparison struct {
 	// matcher identifies the names of one object, and marks are the caller's findings by its keys.
 	matcher *matcher
 	marks   map[manifest.ID]*mark
+	// leftovers are those of the options, by the keys of the objects.
+	leftovers map[manifest.ID]bool
 	// readers are the labels that rules fold and that something on any side reads.
 	readers *labelReaders
 	// redefined are the groups of custom resources whose definitions change,

@@ -29,7 +29,7 @@ func (p *page) summary(r *diff.Report) {
 	}
 	for _, s := range r.Sections() {
 		for _, c := range s.Changes {
-			if s.Name == diff.SectionChanges && c.Action.Destructive() {
+			if s.Destroys(c) {
 				destroyed = append(destroyed, "\n- "+code(c.Title())+": "+string(c.Action))
 			}
 			if remarks := c.Remarks(); len(remarks) > 0 && remarks[0].Security {

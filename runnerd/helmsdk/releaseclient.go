@@ -480,8 +480,8 @@ func hasPolicy(o runtime.Object) bool {
 	return has
 }
 
-// hookEvents returns the events whose hooks run for an action.
-func hookEvents(action Action) []string {
+// HookEvents returns the events whose hooks run for an action.
+func HookEvents(action Action) []string {
 	switch action {
 	case ActionInstall:
 		return []string{string(release.HookPreInstall), string(release.HookPostInstall)}

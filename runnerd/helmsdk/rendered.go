@@ -30,11 +30,13 @@ type Hook struct {
 	DeletePolicies []string
 	// Manifest is the YAML of the one object.
 	Manifest string
+	// Ran reports that the record of the release has a run of the hook.
+	Ran bool
 }
 
 // RunsAt reports whether the hook runs with an action.
 func (h Hook) RunsAt(action Action) bool {
-	return slices.ContainsFunc(h.Events, func(e string) bool { return slices.Contains(hookEvents(action), e) })
+	return slices.ContainsFunc(h.Events, func(e string) bool { return slices.Contains(HookEvents(action), e) })
 }
 
 // deletedAt reports whether the hook has a delete policy, including the default one.
@@ -46,7 +48,8 @@ func (h Hook) deletedAt(policy release.HookDeletePolicy) bool {
 }
 
 func newHook(h *release.Hook) Hook {
-	made := Hook{Name: h.Name, Kind: h.Kind, Path: h.Path, Weight: h.Weight, Manifest: h.Manifest}
+	made := Hook{Name: h.Name, Kind: h.Kind, Path: h.Path, Weight: h.Weight, Manifest: h.Manifest,
+		Ran: !h.LastRun.StartedAt.IsZero()}
 	for _, e := range h.Events {
 		made.Events = append(made.Events, string(e))
 	}

@@ -45,6 +45,7 @@ func (s *session) report(ctx context.Context, q reportInput) (*diff.Report, erro
 	if s.reviewed, err = reviewedObjects(answers, q); err != nil {
 		return nil, err
 	}
+	leftovers := s.hookLeftovers(answers)
 	var after []manifest.Source
 	notes := []string{}
 	if q.rendered != nil {
@@ -56,12 +57,14 @@ func (s *session) report(ctx context.Context, q reportInput) (*diff.Report, erro
 		notes = append(notes, crdNotes(q.crds)...)
 		notes = append(notes, q.strays...)
 	} else {
+		after = s.replacingHooks(q.decision, answers, leftovers)
 		notes = append(notes, remainingClaims(answers)...)
 	}
 	notes = append(notes, uncheckedNotes(answers)...)
 	made, err := kubernetes.Report(s.appliedSources(q.decision, answers), after, kubernetes.Options{
 		ThreeWay: true, Live: liveSources(answers), Again: oneSource("the chart, rendered again", q.again),
 		Answers: desiredSources(answers), AnswersAgain: desiredSources(again), Manager: cluster.FieldManager,
+		HookEvents: helmsdk.HookEvents(q.decision.Action), Leftovers: leftovers, Recreated: replacedItems(answers),
 		Findings: findings(answers, s.Release, s.Namespace), Notes: append(notes, decisionNotes(q.decision)...),
 		Namespace: s.Namespace, Secrets: s.secrets.Contains(), TagKey: s.env.Key.Derive("report tags").Reveal(),
 	})
@@ -173,9 +176,11 @@ func (s *session) idOf(document string) manifest.ID {
 }
 
 // causesApply reports whether the change is a reason for an apply. Folded changes (the chart's
-// version in a label, a checksum) and values that each rendering regenerates are not.
+// version in a label, a checksum) and values that each rendering regenerates are not, nor is a hook
+// as it was before: it replaces an object only when an apply runs it for another reason.
 func causesApply(c diff.Change) bool {
-	return c.Action != diff.Update || slices.ContainsFunc(c.Fields, func(f diff.FieldChange) bool {
+	itself := c.Action != diff.Update && (c.Hook == "" || c.Action != diff.Replace || c.Renamed)
+	return itself || slices.ContainsFunc(c.Fields, func(f diff.FieldChange) bool {
 		return f.Fold == "" && !f.Regenerated
 	})
 }

@@ -269,7 +269,9 @@ func TestAHookThatFails(t *testing.T) {
 		t.Errorf("a hook without an end: %v", err)
 	}
 	spec.Artifact = charted(hook)
-	r.deploy(spec)
+	if planned, _ := r.deploy(spec); planned.Destructive {
+		t.Errorf("what the hook left counts as somebody else's: %s", planned.Report)
+	}
 	if r.object("v1", "ConfigMap", "settings") == nil {
 		t.Error("the objects are not there")
 	}
