@@ -1708,7 +1708,7 @@ func (q *Queries) ViewNewestReleases(ctx context.Context, appIds []string, orgID
 }
 
 const viewPlan = `-- name: ViewPlan :one
-select p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.totals, p.report_digest, p.group_digest, p.content_digest, p.destructive, p.individual_approval, p.target, p.consumed_at, p.created_at from plans p join installs i on i.org_id = p.org_id and i.id = p.install_id where p.org_id = $1 and p.id = $2
+select p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.totals, p.report_digest, p.group_digest, p.content_digest, p.destructive, p.individual_approval, p.rejected_by, p.target, p.consumed_at, p.created_at from plans p join installs i on i.org_id = p.org_id and i.id = p.install_id where p.org_id = $1 and p.id = $2
 `
 
 func (q *Queries) ViewPlan(ctx context.Context, orgID string, iD string) (Plan, error) {
@@ -1736,6 +1736,7 @@ func (q *Queries) ViewPlan(ctx context.Context, orgID string, iD string) (Plan, 
 		&i.ContentDigest,
 		&i.Destructive,
 		&i.IndividualApproval,
+		&i.RejectedBy,
 		&i.Target,
 		&i.ConsumedAt,
 		&i.CreatedAt,
