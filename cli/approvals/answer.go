@@ -57,14 +57,14 @@ Without a terminal, name what you have reviewed by the ID that "nuon review" pri
 content digest with --digest. Otherwise nothing is approved, and the error contains the command to run.
 
 --alike also approves all waiting plans that are alike. --all approves everything that is waiting,
-except what destroys, replaces or restores something, loosens settings, or has changes that its
-report does not show (a masked argument, a truncated report). The command lists what it left out and
-exits with 3.
+except what destroys, replaces or restores something, loosens settings, has changes that its report
+does not show (a masked argument, a truncated report), or was rejected before. The command lists what
+it left out and exits with 3.
 
 --workflow approves in your name everything that a provision or deploy plans until it ends, including
 what is already waiting. It never approves destroys, replacements, scripts that no approver has seen
-for the install, or plans whose report is incomplete. Your permission is checked again at each use;
---revoke withdraws the approval.
+for the install, plans whose report is incomplete, or changes that a person rejected before. Your
+permission is checked again at each use; --revoke withdraws the approval.
 
 --wait shows the apply until the workflow ends or needs a person. The exit code is then 0 if it succeeded,
 1 if it failed, 3 if it waits for another approval and 4 if a change was rejected.`,
@@ -365,7 +365,7 @@ func (a *answerOptions) everything(ctx context.Context, client *apiclient.Client
 		case t.Kind == api.ApprovalKindSettings:
 			why = "loosen approval"
 		case t.IndividualApproval && !review.NeedsTypedConfirmation(t):
-			why = "has changes that its report does not show"
+			why = "needs a separate approval"
 		case !review.NeedsTypedConfirmation(t):
 			safe = append(safe, t)
 			continue

@@ -338,7 +338,7 @@ func TestAllLeavesOutWhatIsNotShown(t *testing.T) {
 	if exitcode.CodeOf(err) != exitcode.Waiting || len(p.answers) != 2 {
 		t.Errorf("ended with %v, answered %q", err, p.answers)
 	}
-	want := "skipped: web on hello/acme has changes that its report does not show; approve it by name: nuon " +
+	want := "skipped: web on hello/acme needs a separate approval; approve it by name: nuon " +
 		"approve apr_1\n"
 	if !strings.Contains(remarks, want) {
 		t.Errorf("remarked %q, want %q", remarks, want)

@@ -73,8 +73,9 @@ func TestApproveAWorkflow(t *testing.T) {
 	out, remarks, err := atWork(t).typing(t, "y").run(t, "table", "approve", "--workflow", "acme")
 	want := "provision 1 of hello/acme   (wfl_1)\n  because it is new\n  approves now: web: 1 to update; highest risk: " +
 		"in place\n  still needs approval: db: 1 to update; highest risk: in place\n  approves once planned: cache\n  " +
-		"never approves destroys, replacements, scripts that no approver has seen for acme, and plans whose\n  report is " +
-		"incomplete\nthis approves everything that provision 1 of hello/acme plans until it ends. Continue? [y/N] "
+		"never approves destroys, replacements, scripts that no approver has seen for acme, plans whose\n  report is " +
+		"incomplete, and changes that a person rejected before\n" +
+		"this approves everything that provision 1 of hello/acme plans until it ends. Continue? [y/N] "
 	if d := cmp.Diff(want, remarks); d != "" || err != nil {
 		t.Errorf("remarked (-want +got)\n%s%v", d, err)
 	}

@@ -20,8 +20,8 @@ import (
 // after the approval of a whole workflow.
 func NotCoveredText(install string) string {
 	return fmt.Sprintf(
-		"destroys, replacements, scripts that no approver has seen for %s, and plans whose report is incomplete",
-		install)
+		"destroys, replacements, scripts that no approver has seen for %s, plans whose report is incomplete, and changes "+
+			"that a person rejected before", install)
 }
 
 // IsCovered reports whether the approval of a whole workflow answers a plan that waits.

@@ -35,7 +35,7 @@ func TestAWholeWorkflow(t *testing.T) {
 		"approve everything that provision 1 of hello/acme plans until it ends", "Approves now: metrics (3 to update).",
 		"Still needs approval: web (", "1 to destroy",
 		"Approves once planned: cache.",
-		"Never approves destroys, replacements, scripts that no approver has seen for", "acme, and plans",
+		"Never approves destroys, replacements, scripts that no approver has seen for", "acme, plans whose report",
 		"Type ", "acme", "to approve:",
 	} {
 		if !strings.Contains(shown, want) {

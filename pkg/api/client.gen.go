@@ -1784,7 +1784,7 @@ type Approval struct {
 	Group string `json:"group,omitempty,omitzero"`
 	ID    string `json:"id"`
 
-	// IndividualApproval the report does not show all changes (a finding states where): it is in no group, and no rule approves it
+	// IndividualApproval the report does not show all changes (a finding states where), or a person rejected an earlier plan of the change: it is in no group, and no rule approves it
 	IndividualApproval bool   `json:"individual_approval"`
 	Install            string `json:"install"`
 	InstallID          string `json:"install_id"`

@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 	"github.com/nuon-toolkit/nuon/pkg/envname"
+	"github.com/nuon-toolkit/nuon/pkg/id"
 )
 
 // reservedComponents are names that already mean something else where a component can be named.
@@ -54,6 +55,12 @@ func (c *checker) checkNames() {
 	}
 	checkNamesOf(c, "runbook", titleName, c.runbooks, func(r *format.Runbook) string { return r.Name })
 	checkNamesOf(c, "install", installName, c.installs, func(i *format.Install) string { return i.Name })
+	for _, e := range c.installs {
+		if id.Valid("ins", e.value.Name) {
+			c.errorf(ruleReservedName, e.table.Position("name"), "choose a name that people recognize",
+				"no install may be called %q: it has the form of an id", e.value.Name)
+		}
+	}
 	checkNamesOf(c, "branch", titleName, c.branches, func(b *format.Branch) string { return b.Name })
 	checkNamesOf(c, "policy", titleName, c.policies, func(p *format.Policy) string { return p.Name })
 	c.checkRoleNames()

@@ -15,8 +15,9 @@ import (
 // lost for good. Existing resources stay; the component counts as not deployed, its outputs
 // are deleted, and its next plan starts from an empty state. That plan may create existing
 // resources a second time, so a person must approve it: an install that approves plans
-// automatically is refused. All state versions stay listed, and one may still be restored if
-// its key is found. The caller audits the call. Errors: store.ErrNotFound, *refusal.Error.
+// automatically is refused, and approvers' rules for running workflows end. All state versions
+// stay listed, and one may still be restored if its key is found. The caller audits the call.
+// Errors: store.ErrNotFound, *refusal.Error.
 func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Install, component, reason,
 	actor string) error {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
@@ -40,7 +41,7 @@ func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Insta
 		return err
 	}
 	for _, forget := range []func() error{
-		func() error { return RecordDesiredBy(ctx, tx, locked.ID, actor) },
+		func() error { return RecordInstallChange(ctx, tx, locked.ID, actor, stateOf(component)) },
 		func() error { return tx.DeleteRejections(ctx, tx.Org, locked.ID, []string{component}) },
 		func() error {
 			return tx.DeleteOutputs(ctx, store.DeleteOutputsParams{OrgID: tx.Org, InstallID: locked.ID, Scope: "component",

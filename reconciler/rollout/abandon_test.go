@@ -148,6 +148,62 @@ func TestNothingIsDismissedThatARuleWouldPlan(t *testing.T) {
 	w.want(w.asked(), "[network]")
 }
 
+// TestNoRuleForAWorkflowApprovesAPlanAfterADismissedState checks that the plan which follows a dismissed state version
+// waits for a person in a workflow that an approver had approved as a whole.
+func TestNoRuleForAWorkflowApprovesAPlanAfterADismissedState(t *testing.T) {
+	w := newProvisionedWorld(t)
+	w.build("network", "succeeded")
+	w.build("web", "succeeded")
+	w.look() // web comes after network
+	must(t, w.whole("vera", w.approver("vera", "approver")))
+	w.putState("web", "first", "kept")
+	w.putState("web", "other", "contested")
+	delete(w.state, "web")
+	must(t, w.dismiss("web", 2))
+	for _, component := range []string{"network", "web"} {
+		w.runJobs()
+		w.want(w.asked(), "["+component+"]")
+		w.want(w.one("select reason from approvals where status = 'waiting'"), "the rule of vera for the workflow does not "+
+			"approve it: alice changed the state of web of the install afterwards")
+		must(t, w.answer(component, workflow.Approve, "read it"))
+	}
+	w.runJobs()
+	w.want(w.one("select count(*)::text from workflows where kind = 'deploy'"), "1")
+	status, _ := w.component("web")
+	w.want(status, "current")
+}
+
+// TestARuleForAWorkflowEndsWithAChangedState checks that each decision about a component's state ends an approver's
+// rule for a running workflow.
+func TestARuleForAWorkflowEndsWithAChangedState(t *testing.T) {
+	for name, change := range map[string]func(w *world) error{
+		"dismissed": func(w *world) error {
+			w.putState("metrics", "second", "contested")
+			return w.dismiss("metrics", 2)
+		},
+		"restored": func(w *world) error {
+			w.putState("metrics", "second", "kept")
+			return w.askRestore("metrics", 1)
+		},
+		"abandoned": func(w *world) error {
+			w.sealedTo("metrics", "key-lost")
+			return w.abandon("metrics")
+		},
+	} {
+		w := newProvisionedWorld(t)
+		w.putState("metrics", "first", "kept")
+		w.build("web", "succeeded")
+		w.look()
+		must(t, w.whole("vera", w.approver("vera", "approver")))
+		deploy := w.running()
+		if err := change(w); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		w.want(name+": "+w.one("select coalesce(rule->>'void', '') from workflows where id = $1", deploy),
+			name+": alice changed the state of metrics of the install afterwards")
+	}
+}
+
 // TestNothingIsAbandonedUnderAWorkflow: a component that a workflow is changing
 // cannot be abandoned.
 func TestNothingIsAbandonedUnderAWorkflow(t *testing.T) {

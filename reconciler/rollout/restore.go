@@ -50,7 +50,8 @@ func orDefault(text, fallback string) string {
 // RequestRestore starts a workflow that makes a state version of a component the newest
 // one, and returns the workflow's id. The workflow plans the restore and requests
 // approval. The component's refusals are deleted, since its next plan starts from
-// another state. Errors: store.ErrNotFound, *refusal.Error.
+// another state; for the same reason approvers' rules for running workflows end.
+// Errors: store.ErrNotFound, *refusal.Error.
 func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install store.Install, component string,
 	version int,
 	reason, actor string) (workflowID string, err error) {
@@ -88,7 +89,7 @@ func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install stor
 	} else if err != nil {
 		return "", err
 	}
-	if err := RecordDesiredBy(ctx, tx, locked.ID, actor); err != nil {
+	if err := RecordInstallChange(ctx, tx, locked.ID, actor, stateOf(component)); err != nil {
 		return "", err
 	}
 	if err := tx.DeleteRejections(ctx, tx.Org, locked.ID, []string{component}); err != nil {
@@ -107,8 +108,8 @@ func (r *Rollout) RequestRestore(ctx context.Context, tx *store.Tx, install stor
 
 // Dismiss records a person's decision that a contested or withheld version of a component's state is not needed. The
 // component's next plan starts from an older state and may create again what exists, so a person must approve it: an
-// install that approves plans automatically is refused. The caller audits the call. Errors: store.ErrNotFound,
-// tfstate.ErrNotContested, *refusal.Error.
+// install that approves plans automatically is refused, and approvers' rules for running workflows end. The caller
+// audits the call. Errors: store.ErrNotFound, tfstate.ErrNotContested, *refusal.Error.
 func (r *Rollout) Dismiss(ctx context.Context, tx *store.Tx, install store.Install, component string, version int,
 	reason, actor string) error {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
@@ -130,8 +131,11 @@ func (r *Rollout) Dismiss(ctx context.Context, tx *store.Tx, install store.Insta
 	if err := s.checkNextPlanIsRead(component); err != nil {
 		return err
 	}
-	return RecordDesiredBy(ctx, tx, locked.ID, actor)
+	return RecordInstallChange(ctx, tx, locked.ID, actor, stateOf(component))
 }
+
+// stateOf names the state of a component as what a person changed (RecordInstallChange).
+func stateOf(component string) string { return "the state of " + component }
 
 // RestoreTarget returns the module whose state a restore changes (workflow.ResolvedInstall).
 func (r *resolved) RestoreTarget(installComponent string) (workflow.Target, error) {

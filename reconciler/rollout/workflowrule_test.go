@@ -266,3 +266,53 @@ func TestOneApproverApprovesAWorkflow(t *testing.T) {
 	}))
 	w.refusedWith(w.whole("vera", tokens["vera"]), workflow.CodeOwnChange)
 }
+
+// TestNoRuleApprovesWhatAPersonRejected checks that a person must approve what another one rejected once a third one
+// retries it: a rule does not, neither an approver's for the workflow nor the install's, in the same workflow or in a
+// new one. What a person has approved since is approved by the rule again.
+func TestNoRuleApprovesWhatAPersonRejected(t *testing.T) {
+	t.Parallel()
+	approveAll := func(w *world) { w.exec("update installs set approval = 'approve-all'") }
+	byDora := func(w *world) { must(w, w.whole("dora", w.approver("dora", "approver"))) }
+	for name, c := range map[string]struct {
+		loosen func(w *world)
+		ended  bool // the workflow has ended when the step is retried
+	}{
+		"an approver's rule":               {byDora, false},
+		"the install's":                    {approveAll, false},
+		"the install's, in a new workflow": {approveAll, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newProvisionedWorld(t)
+			w.build("web", "succeeded")
+			if !c.ended {
+				w.build("metrics", "succeeded")
+			}
+			w.look()
+			w.runJobs()
+			w.reject("web")
+			rejected := w.one("select workflow_id from plans where status = 'rejected'")
+			c.loosen(w)
+			w.want(w.retry("plan", "web") != rejected, c.ended)
+			w.runJobs()
+			w.want(w.list(`select a.individual_approval || ' ' || p.group_digest || substring(a.reason from 'vera .*')
+				from approvals a join plans p on p.id = a.plan_id where a.status = 'waiting' and p.component = 'web'`),
+				"[true vera rejected an earlier plan of this change]")
+			w.want(w.one("select count(*)::text from plans where component = 'web' and status = 'applied' and workflow_id = $1",
+				rejected), "0")
+			must(t, w.answer("web", workflow.Approve, "now it may be"))
+			w.approveAll()
+			status, _ := w.component("web")
+			w.want(status, "current")
+
+			approveAll(w)
+			delete(w.state, "web")
+			_, err := w.wish(rollout.DeployRequest{Kind: workflow.KindDeploy, Components: []string{"web"}, Redeploy: true})
+			must(t, err)
+			w.runJobs()
+			w.want(w.asked(), "[]")
+			w.want(w.one("select p.status || ' ' || p.rejected_by from plans p order by p.id desc limit 1"), "applied ")
+		})
+	}
+}

@@ -37,6 +37,10 @@ func Create(
 		return store.Runner{}, "", ErrBadRunner.With("a runner's name has 1 to 63 lower case letters, digits, - and _ and "+
 			"starts with a letter or digit; %.80q is invalid", n.Name)
 	}
+	if id.Valid("run", n.Name) { // requests find a runner by its id or its name
+		return store.Runner{}, "", ErrBadRunner.With("a runner's name cannot have the form of an id, as %.80q has: choose "+
+			"another name", n.Name)
+	}
 	if n.Kind != KindBuild && n.Kind != KindInstall {
 		return store.Runner{}, "", ErrBadRunner.With("a runner is of kind %s or %s, not %.80q",
 			KindBuild, KindInstall, n.Kind)

@@ -160,10 +160,11 @@ func (q *Queries) InstallNamesOfRunner(ctx context.Context, orgID string, runner
 }
 
 const lockCredential = `-- name: LockCredential :one
-select org_id, id, name, username, sealed, repositories, modules, created_at from credentials where org_id = $1 and (id = $2 or name = $2) for key share
+select org_id, id, name, username, sealed, repositories, modules, created_at from credentials where org_id = $1 and (id = $2 or name = $2) order by id = $2 desc limit 1 for key share
 `
 
-// LockCredential locks a credential for git, so that it is not deleted before the work that uses it ends.
+// LockCredential locks a credential for git, so that it is not deleted before the work that uses it ends. It takes an id
+// or a name. An id is never taken for a name.
 func (q *Queries) LockCredential(ctx context.Context, orgID string, key string) (Credential, error) {
 	row := q.db.QueryRow(ctx, lockCredential, orgID, key)
 	var i Credential
@@ -290,9 +291,10 @@ func (q *Queries) OpenJobsOfRunner(ctx context.Context, orgID string, runnerID s
 }
 
 const takeCredential = `-- name: TakeCredential :one
-select org_id, id, name, username, sealed, repositories, modules, created_at from credentials where org_id = $1 and (id = $2 or name = $2) for update
+select org_id, id, name, username, sealed, repositories, modules, created_at from credentials where org_id = $1 and (id = $2 or name = $2) order by id = $2 desc limit 1 for update
 `
 
+// TakeCredential takes an id or a name. An id is never taken for a name.
 func (q *Queries) TakeCredential(ctx context.Context, orgID string, key string) (Credential, error) {
 	row := q.db.QueryRow(ctx, takeCredential, orgID, key)
 	var i Credential

@@ -437,6 +437,7 @@ type Plan struct {
 	ContentDigest      string
 	Destructive        bool
 	IndividualApproval bool
+	RejectedBy         string
 	Target             json.RawMessage
 	ConsumedAt         *time.Time
 	CreatedAt          time.Time

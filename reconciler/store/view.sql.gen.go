@@ -759,10 +759,11 @@ func (q *Queries) ShowPlan(ctx context.Context, orgID string, iD string) (ShowPl
 
 const viewApp = `-- name: ViewApp :one
 
-select org_id, id, name, watch_id, directory, version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and (id = $2 or name = $2)
+select org_id, id, name, watch_id, directory, version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and (id = $2 or name = $2) order by id = $2 desc limit 1
 `
 
 // What the control API shows, and the few records that only it writes.
+// ViewApp takes an id or a name. An id is never taken for a name.
 func (q *Queries) ViewApp(ctx context.Context, orgID string, key string) (App, error) {
 	row := q.db.QueryRow(ctx, viewApp, orgID, key)
 	var i App
@@ -1321,7 +1322,8 @@ func (q *Queries) ViewInputsToReseal(ctx context.Context, orgID string, runnerID
 const viewInstall = `-- name: ViewInstall :many
 select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.desired_by, i.rule, i.desired_presence, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.managed_by, i.labels, i.account, i.confirmed_account, i.toggles, i.overrides, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1
-  and (i.id = $2 or i.name = $2 or i.name = split_part($2, '/', 2) and a.name || '/' || i.name = $2) limit 2
+  and (i.id = $2 or i.name = $2 or i.name = split_part($2, '/', 2) and a.name || '/' || i.name = $2)
+order by i.id = $2 desc limit 2
 `
 
 type ViewInstallRow struct {
@@ -1329,8 +1331,8 @@ type ViewInstallRow struct {
 	App     string
 }
 
-// ViewInstall finds an install by its id, a name that only one app has, or app/name. The name is a separate
-// condition, so that an index can find it.
+// ViewInstall finds an install by its id, a name that only one app has, or app/name. The install with that id comes
+// first. The name is a separate condition, so that an index can find it.
 func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]ViewInstallRow, error) {
 	rows, err := q.db.Query(ctx, viewInstall, orgID, key)
 	if err != nil {
@@ -1708,7 +1710,7 @@ func (q *Queries) ViewNewestReleases(ctx context.Context, appIds []string, orgID
 }
 
 const viewPlan = `-- name: ViewPlan :one
-select p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.totals, p.report_digest, p.group_digest, p.content_digest, p.destructive, p.individual_approval, p.target, p.consumed_at, p.created_at from plans p join installs i on i.org_id = p.org_id and i.id = p.install_id where p.org_id = $1 and p.id = $2
+select p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.totals, p.report_digest, p.group_digest, p.content_digest, p.destructive, p.individual_approval, p.rejected_by, p.target, p.consumed_at, p.created_at from plans p join installs i on i.org_id = p.org_id and i.id = p.install_id where p.org_id = $1 and p.id = $2
 `
 
 func (q *Queries) ViewPlan(ctx context.Context, orgID string, iD string) (Plan, error) {
@@ -1736,6 +1738,7 @@ func (q *Queries) ViewPlan(ctx context.Context, orgID string, iD string) (Plan, 
 		&i.ContentDigest,
 		&i.Destructive,
 		&i.IndividualApproval,
+		&i.RejectedBy,
 		&i.Target,
 		&i.ConsumedAt,
 		&i.CreatedAt,
@@ -1944,9 +1947,10 @@ func (q *Queries) ViewRevisions(ctx context.Context, orgID string, ids []string)
 }
 
 const viewRunner = `-- name: ViewRunner :one
-select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, registered_by, identity, held, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and (id = $2 or name = $2)
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, registered_by, identity, held, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and (id = $2 or name = $2) order by id = $2 desc limit 1
 `
 
+// ViewRunner takes an id or a name. An id is never taken for a name.
 func (q *Queries) ViewRunner(ctx context.Context, orgID string, key string) (Runner, error) {
 	row := q.db.QueryRow(ctx, viewRunner, orgID, key)
 	var i Runner

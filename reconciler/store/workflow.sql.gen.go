@@ -63,10 +63,10 @@ func (q *Queries) AddApproval(ctx context.Context, arg AddApprovalParams) error 
 const addPlan = `-- name: AddPlan :exec
 insert into plans (org_id, id, step_id, workflow_id, install_id, install_component_id, component, destroy, status, reason, desired_digest,
     basis, basis_digest, bundle_digest, report, report_digest, group_digest, content_digest, destructive,
-    individual_approval, target)
+    individual_approval, rejected_by, target)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
     $12, $13, $14, $15, $16, $17, $18, $19,
-    $20, $21)
+    $20, $21, $22)
 `
 
 type AddPlanParams struct {
@@ -90,6 +90,7 @@ type AddPlanParams struct {
 	ContentDigest      string
 	Destructive        bool
 	IndividualApproval bool
+	RejectedBy         string
 	Target             json.RawMessage
 }
 
@@ -115,6 +116,7 @@ func (q *Queries) AddPlan(ctx context.Context, arg AddPlanParams) error {
 		arg.ContentDigest,
 		arg.Destructive,
 		arg.IndividualApproval,
+		arg.RejectedBy,
 		arg.Target,
 	)
 	return err
@@ -442,7 +444,7 @@ func (q *Queries) CurrentJobs(ctx context.Context, orgID string, workflowID stri
 }
 
 const currentPlans = `-- name: CurrentPlans :many
-select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive, p.individual_approval,
+select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive, p.individual_approval, p.rejected_by,
        coalesce(p.target->>'problem', '')::text as problem,
        coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as decision_reason, 
        (case when r.answer is distinct from 'approve' then '' when r.rule is null then 'person' when r.rule ->> 'workflow' is null then 'install'
@@ -463,6 +465,7 @@ type CurrentPlansRow struct {
 	DesiredDigest      string
 	Destructive        bool
 	IndividualApproval bool
+	RejectedBy         string
 	Problem            string
 	ApprovalID         string
 	Actor              string
@@ -488,6 +491,7 @@ func (q *Queries) CurrentPlans(ctx context.Context, orgID string, workflowID str
 			&i.DesiredDigest,
 			&i.Destructive,
 			&i.IndividualApproval,
+			&i.RejectedBy,
 			&i.Problem,
 			&i.ApprovalID,
 			&i.Actor,
@@ -567,7 +571,7 @@ func (q *Queries) EndApproval(ctx context.Context, arg EndApprovalParams) (int64
 }
 
 const findPlan = `-- name: FindPlan :one
-select id, step_id, workflow_id, install_id, install_component_id, component, destroy, destructive, individual_approval, status, desired_digest, basis,
+select id, step_id, workflow_id, install_id, install_component_id, component, destroy, destructive, individual_approval, rejected_by, status, desired_digest, basis,
     bundle_digest, report_digest, content_digest, group_digest, target
 from plans where org_id = $1 and id = $2 for update
 `
@@ -582,6 +586,7 @@ type FindPlanRow struct {
 	Destroy            bool
 	Destructive        bool
 	IndividualApproval bool
+	RejectedBy         string
 	Status             string
 	DesiredDigest      string
 	Basis              json.RawMessage
@@ -605,6 +610,7 @@ func (q *Queries) FindPlan(ctx context.Context, orgID string, iD string) (FindPl
 		&i.Destroy,
 		&i.Destructive,
 		&i.IndividualApproval,
+		&i.RejectedBy,
 		&i.Status,
 		&i.DesiredDigest,
 		&i.Basis,
@@ -773,6 +779,25 @@ func (q *Queries) JobStatus(ctx context.Context, orgID string, iD string) (JobSt
 	var i JobStatusRow
 	err := row.Scan(&i.Status, &i.Cancel, &i.Error)
 	return i, err
+}
+
+const lastPersonToReject = `-- name: LastPersonToReject :one
+select coalesce((
+    select case r.answer when 'reject' then r.actor else '' end
+    from plans p
+    join approvals a on a.org_id = p.org_id and a.plan_id = p.id
+    join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
+    where p.org_id = $1 and p.install_component_id = $2 and p.desired_digest = $3 and r.rule is null
+    order by r.at desc, r.id desc limit 1), '')::text as actor
+`
+
+// LastPersonToReject returns who rejected the newest plan of a component for a desired digest that a person answered, or ”
+// if that person approved it or there is none. Answers by rules do not count.
+func (q *Queries) LastPersonToReject(ctx context.Context, orgID string, installComponentID string, desiredDigest string) (string, error) {
+	row := q.db.QueryRow(ctx, lastPersonToReject, orgID, installComponentID, desiredDigest)
+	var actor string
+	err := row.Scan(&actor)
+	return actor, err
 }
 
 const linkPlan = `-- name: LinkPlan :exec

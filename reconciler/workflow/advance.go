@@ -17,7 +17,7 @@ const maxInterruptedTries = 5
 // Its invariants (checked by the properties in invariants_test.go):
 //   - A component has at most one apply at a time.
 //   - No apply runs without its own plan, approved by a person, by an approver's rule for
-//     the workflow or by the install's rule.
+//     the workflow or by the install's rule. No rule approves what a person rejected before.
 //   - No plan is applied twice.
 //   - Every history ends.
 //   - What needs a component that was not deployed is skipped; the rest continues.
@@ -255,13 +255,14 @@ func (gr stepGroup) startApproval() []Command {
 	return []Command{RequestApproval{gr.approve.ID, why}}
 }
 
-// approves reports whether the rule approves a plan, with the reason.
-func (r Rule) approves(destructive, individual bool) (bool, string) {
+// approves reports whether the rule approves a plan, with the reason. individual is why the plan requires an individual
+// approval; empty if it does not.
+func (r Rule) approves(destructive bool, individual string) (bool, string) {
 	switch {
 	case !r.ApproveAll:
 		return false, "this install requires approval for every change"
-	case individual:
-		return false, "a finding of the plan requires a separate approval"
+	case individual != "":
+		return false, individual
 	case destructive && !r.AllowDestroy:
 		return false, "the plan deletes or replaces something, which this install does not allow without approval"
 	case destructive:

@@ -83,7 +83,8 @@ type Plan struct {
 	Status                    PlanStatus
 	DesiredDigest             string    // the desired digest that it leads to
 	Destructive               bool      // it deletes or replaces something
-	IndividualApproval        bool      // a finding requires a person's individual approval
+	IndividualApproval        bool      // a finding, or RejectedBy, requires a person's individual approval
+	RejectedBy                string    // who rejected the last plan for DesiredDigest that a person answered
 	Approval                  string    // id of its approval request; empty if there was none
 	contentDigest             string    // digest that the approval is bound to; set where a rule approves
 	Authority                 Authority // what approved it

@@ -22,6 +22,7 @@ const (
 	invariantOnce      invariant = "a plan is never applied twice"
 	invariantEnds      invariant = "every history ends"
 	invariantNo        invariant = "what a person rejected is not requested again"
+	invariantNoRule    invariant = "no rule approves what a person rejected before"
 	invariantOnlyNo    invariant = "only a person's rejection, or a failure after the last retry, is remembered"
 	invariantEvidence  invariant = "what is stored as deployed is deployed"
 	invariantOrder     invariant = "no step starts before all that it needs is done"
@@ -74,12 +75,14 @@ func (w *world) check(c Command) {
 		}
 	case ApproveByInstallRule:
 		gr := w.g.groupOf(w.g.stepByID(c.Step).Component)
+		w.checkRuleAfterNo(gr)
 		if !w.ruleLets(gr.plan.Plan) {
 			w.broken(invariantOwnPlan, "the rule let %s through", gr.plan.Component)
 		}
 		w.yes[gr.plan.Plan.ID] = ByInstallRule
 	case ApproveByWorkflowRule:
 		gr := w.g.groupOf(w.g.stepByID(c.Step).Component)
+		w.checkRuleAfterNo(gr)
 		if !w.workflowRuleLets(gr.plan.Plan, gr.plan.Destroy) || c.By != w.g.WorkflowRule.By {
 			w.broken(invariantOwnPlan, "the rule of an approver let %s through", gr.plan.Component)
 		}
@@ -335,7 +338,7 @@ func (w *world) anyEvent() {
 		}
 	case 4, 5, 6:
 		if asked := w.asked(); len(asked) > 0 {
-			w.answer(rapid.SampledFrom(asked).Draw(t, "plan"), rapid.IntRange(0, 3).Draw(t, "answer") > 0)
+			w.anyAnswer(rapid.SampledFrom(asked).Draw(t, "plan"))
 		}
 	case 7:
 		p := rapid.SampledFrom(w.parts).Draw(t, "moves")
@@ -442,8 +445,8 @@ func (w *world) drain() {
 			w.jobEvent(s, rapid.SampledFrom(outcomes).Draw(w.t, "outcome"))
 			w.settle()
 		}
-		for _, s := range w.asked() {
-			w.answer(s, rapid.Bool().Draw(w.t, "answer"))
+		for asked := w.asked(); len(asked) > 0; asked = w.asked() {
+			w.anyAnswer(asked[0])
 			w.settle()
 		}
 		w.answerScripts(rapid.Bool().Draw(w.t, "answer"))

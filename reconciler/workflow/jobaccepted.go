@@ -92,8 +92,8 @@ func (e *Engine) acceptApply(ctx context.Context, tx *store.Tx, install store.In
 		component: plan.Component, destroy: plan.Destroy, desired: wants[plan.Component], rules: f.graph.approvalRules(),
 		plan: Plan{
 			Status: PlanStatus(plan.Status), DesiredDigest: plan.DesiredDigest, Destructive: plan.Destructive,
-			IndividualApproval: plan.IndividualApproval,
-			Authority:          Authority(approved.Authority), DecidedBy: approved.Actor,
+			IndividualApproval: plan.IndividualApproval, RejectedBy: plan.RejectedBy,
+			Authority: Authority(approved.Authority), DecidedBy: approved.Actor,
 		},
 	}
 	if why := apply.blockReason(); why != "" {

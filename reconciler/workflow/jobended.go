@@ -150,6 +150,14 @@ func (e jobEnd) savePlan(ctx context.Context, target Target, report *diff.Report
 	if err != nil {
 		return err
 	}
+	rejectedBy, err := e.tx.LastPersonToReject(ctx, e.tx.Org, *e.step.InstallComponentID, target.Digest)
+	if err != nil {
+		return fmt.Errorf("who rejected a plan of %s: %w", e.step.Component, err)
+	}
+	group := ""
+	if rejectedBy == "" {
+		group = e.groupDigest(target, report)
+	}
 	status, reason := PlanReady, e.step.Reason
 	if !r.Applyable {
 		status, reason = PlanEmpty, "no changes"
@@ -162,8 +170,9 @@ func (e jobEnd) savePlan(ctx context.Context, target Target, report *diff.Report
 		BasisDigest:  sha256digest.Of(basis),
 		BundleDigest: r.Bundle.Digest, Report: r.Report, ReportDigest: r.ReportDigest,
 		ContentDigest: contentDigest(r.Bundle.Digest, r.ReportDigest, sha256digest.Of(basis)),
-		GroupDigest:   e.groupDigest(target, report),
-		Destructive:   r.Destructive, IndividualApproval: report.NeedsIndividualApproval(), Target: raw,
+		GroupDigest:   group,
+		Destructive:   r.Destructive, IndividualApproval: rejectedBy != "" || report.NeedsIndividualApproval(),
+		RejectedBy: rejectedBy, Target: raw,
 	})
 	if err != nil {
 		return err

@@ -117,8 +117,8 @@ func (x *executor) loadPlans(ctx context.Context) error {
 	for _, r := range rows {
 		plan := &Plan{
 			ID: r.ID, Status: PlanStatus(r.Status), DesiredDigest: r.DesiredDigest, Destructive: r.Destructive,
-			IndividualApproval: r.IndividualApproval,
-			Approval:           r.ApprovalID, Authority: Authority(r.Authority), DecidedBy: r.Actor,
+			IndividualApproval: r.IndividualApproval, RejectedBy: r.RejectedBy,
+			Approval: r.ApprovalID, Authority: Authority(r.Authority), DecidedBy: r.Actor,
 			DecisionReason: r.DecisionReason,
 		}
 		s := x.graph.stepByID(r.StepID)

@@ -154,8 +154,12 @@ func TestARuleForAWorkflow(t *testing.T) {
 		plan Plan
 		set  func(*Graph)
 	}{
-		other + coversNot:           {Plan{Destructive: true}, func(*Graph) {}},
-		other + alone:               {Plan{IndividualApproval: true}, func(*Graph) {}},
+		other + coversNot: {Plan{Destructive: true}, func(*Graph) {}},
+		other + alone:     {Plan{IndividualApproval: true}, func(*Graph) {}},
+		other + rejected:  {Plan{RejectedBy: "vera"}, func(*Graph) {}},
+		rejected: {Plan{RejectedBy: "vera"}, func(g *Graph) {
+			g.WorkflowRule, g.Rule = nil, Rule{ApproveAll: true, AllowDestroy: true}
+		}},
 		other + "the token is gone": {Plan{}, func(g *Graph) { g.WorkflowRule.Void = "the token is gone" }},
 		other + "its scripts were not approved for this install": {Plan{}, func(g *Graph) {
 			g.action("drain").Script = &Script{Digest: "s"}
@@ -254,6 +258,7 @@ func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
 
 const (
 	asks      = "this install requires approval for every change"
+	rejected  = "vera rejected an earlier plan of this change"
 	alone     = "a finding of the plan requires a separate approval"
 	coversNot = "it does not cover plans that delete or replace something"
 	destroys  = "the plan deletes or replaces something, which this install does not allow without approval"

@@ -20,7 +20,8 @@ func notRetryable(remedy, title string, args ...any) error {
 // all of it, from its sync, with the actions before it that did not succeed; for any
 // other action only that action. What was skipped because of the failure restarts as
 // well, but not what a person skipped, and never an action that succeeded. It does
-// not override an earlier rejection. Errors: *refusal.Error.
+// not override an earlier rejection, and what a person rejected needs a person again
+// (Plan.RejectedBy). Errors: *refusal.Error.
 func Retry(g *Graph, s *Step, actor string) ([]Command, error) {
 	if g.Cancelled != nil {
 		return nil, notRetryable("Retry the step once the workflow has ended.", "the workflow is being cancelled")

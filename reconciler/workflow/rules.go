@@ -40,7 +40,19 @@ func (r approvalRules) installRuleApproves(plan *Plan) (bool, string) {
 	case KindRestore:
 		return false, "restoring a state version always requires approval"
 	}
-	return r.install.approves(plan.Destructive, plan.IndividualApproval)
+	return r.install.approves(plan.Destructive, plan.individualReason())
+}
+
+// individualReason returns why the plan requires an individual approval, or "" if it does not. A rejected change is
+// planned again when a person requests that, and this person may not be an approver.
+func (p *Plan) individualReason() string {
+	switch {
+	case p.RejectedBy != "":
+		return p.RejectedBy + " rejected an earlier plan of this change"
+	case p.IndividualApproval:
+		return "a finding of the plan requires a separate approval"
+	}
+	return ""
 }
 
 // workflowRuleApproves reports whether an approver's rule for the workflow approves a plan,
@@ -54,8 +66,8 @@ func (r approvalRules) workflowRuleApproves(plan *Plan, destroy bool) (bool, str
 		return false, r.workflow.Void
 	case !r.kind.allowsWorkflowRule(), destroy, plan.Destructive:
 		return false, "it does not cover plans that delete or replace something"
-	case plan.IndividualApproval:
-		return false, "a finding of the plan requires a separate approval"
+	case plan.individualReason() != "":
+		return false, plan.individualReason()
 	}
 	return true, "by the rule for the whole workflow"
 }

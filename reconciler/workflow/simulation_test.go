@@ -25,6 +25,7 @@ type world struct {
 	scripts  map[string]string    // the answers of an approver, by digest of the script
 	pushed   map[string]int       // index of each action's current script
 	shown    map[string][]string  // the scripts shown with each plan
+	rejected map[string]bool      // whether a person's last answer was no, by component and desired digest
 	skips    bool                 // a person is skipping a step
 	history  []any                // commands, and texts about what others did
 }
@@ -62,7 +63,7 @@ type standing struct {
 func newWorld(t *rapid.T) *world {
 	w := &world{t: t, applied: map[string]int{}, yes: map[string]Authority{}, runs: map[string]int{},
 		applying: map[string]string{}, own: map[string]bool{}, copied: map[string]bool{},
-		scripts: map[string]string{}, pushed: map[string]int{}, shown: map[string][]string{}}
+		scripts: map[string]string{}, pushed: map[string]int{}, shown: map[string][]string{}, rejected: map[string]bool{}}
 	kind := rapid.SampledFrom([]Kind{KindProvision, KindDeploy, KindDeprovision, KindTeardown, KindRestore}).Draw(t,
 		"kind")
 	n := rapid.IntRange(1, 5).Draw(t, "components")
@@ -381,6 +382,9 @@ func (w *world) planned(s *Step) bool {
 	w.plans++
 	s.Plan = &Plan{ID: fmt.Sprint("plan", w.plans), Status: PlanReady, DesiredDigest: s.Job.DesiredDigest,
 		Destructive: s.Destroy}
+	if w.rejected[s.Component+" for "+s.Plan.DesiredDigest] {
+		s.Plan.RejectedBy = "alice"
+	}
 	switch {
 	case w.g.Kind == KindRestore:
 		if rapid.IntRange(0, 4).Draw(w.t, "equal") == 0 {
@@ -523,6 +527,7 @@ func (w *world) sayScripts(digests []string, yes bool) {
 // answer is a person's answer about a plan.
 func (w *world) answer(planned *Step, yes bool) {
 	w.log("a person says %t to %s", yes, planned.Component)
+	w.rejected[planned.Component+" for "+planned.Plan.DesiredDigest] = !yes
 	planned.Plan.DecidedBy, planned.Plan.DecisionReason, planned.Plan.Authority = "alice", "because", ByPerson
 	if yes {
 		planned.Plan.Status, w.yes[planned.Plan.ID] = PlanApproved, ByPerson
@@ -530,4 +535,23 @@ func (w *world) answer(planned *Step, yes bool) {
 		return
 	}
 	planned.Plan.Status = PlanRejected
+}
+
+// checkRuleAfterNo verifies that a rule approves no plan for a desired state whose last plan a person rejected.
+func (w *world) checkRuleAfterNo(gr stepGroup) {
+	if w.rejected[gr.plan.Component+" for "+gr.plan.Plan.DesiredDigest] {
+		w.broken(invariantNoRule, "%s", gr.plan.Component)
+	}
+}
+
+// anyAnswer draws a person's answer about a plan. A rejection is often followed by a retry and other rules.
+func (w *world) anyAnswer(planned *Step) {
+	yes := rapid.IntRange(0, 3).Draw(w.t, "answer") > 0
+	w.answer(planned, yes)
+	if yes || rapid.Bool().Draw(w.t, "no retry") {
+		return
+	}
+	w.personEvent(planned, true)
+	w.g.Rule, w.g.WorkflowRule = Rule{ApproveAll: rapid.Bool().Draw(w.t, "approve all")}, w.anyWorkflowRule()
+	w.log("the rules are %+v and %+v", w.g.Rule, w.g.WorkflowRule)
 }

@@ -85,6 +85,9 @@ func (s *Server) createApp(ctx context.Context, tx *store.Tx, n api.NewApp) (api
 	if !appName.MatchString(n.Name) {
 		return api.App{}, badName("an app", n.Name)
 	}
+	if err := notLikeID("an app", "app", n.Name); err != nil {
+		return api.App{}, err
+	}
 	directory := path.Clean(n.Directory)
 	if !fs.ValidPath(directory) {
 		return api.App{}, problem.New(http.StatusUnprocessableEntity, "bad_directory",
@@ -173,6 +176,16 @@ func cancelBuilds(ctx context.Context, tx *store.Tx, app store.App) error {
 func badName(what, name string) error {
 	return problem.New(http.StatusUnprocessableEntity, "bad_name", what+" cannot be named "+quoted(name),
 		"Use lower-case letters, digits, - and _, at most 63.")
+}
+
+// notLikeID refuses a name in the form of an id of the same kind. Requests find a record by its id or its name, so the
+// id of another record could mean the one with that name.
+func notLikeID(what, prefix, name string) error {
+	if !id.Valid(prefix, name) {
+		return nil
+	}
+	return problem.New(http.StatusUnprocessableEntity, "bad_name",
+		what+" cannot be named "+quoted(name)+": it has the form of an id", "Choose a name that people recognize.")
 }
 
 // watchFor finds or creates the watch of a new app.

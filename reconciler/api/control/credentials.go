@@ -89,6 +89,9 @@ func (s *Server) CreateCredential(
 	if !appName.MatchString(n.Name) {
 		return nil, badName("a credential", n.Name)
 	}
+	if err := notLikeID("a credential", "crd", n.Name); err != nil {
+		return nil, err
+	}
 	if len(n.Username) > usernameLength ||
 		strings.ContainsFunc(n.Username, func(r rune) bool { return r == ':' || unicode.IsControl(r) }) {
 		return nil, problem.New(http.StatusUnprocessableEntity, "bad_name",

@@ -76,6 +76,9 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 			Detail: "Use lower-case letters, digits, - and _, at most 63, the first a letter or digit.",
 		}
 	}
+	if err := notLikeID("an install", "ins", n.Name); err != nil {
+		return made, err
+	}
 	if err := chooseID(&n); err != nil {
 		return made, err
 	}
@@ -346,7 +349,7 @@ func cancelJobsOf(ctx context.Context, tx *store.Tx, install store.Install) erro
 }
 
 // findInstall finds an install by id, name or app/name. A name that two apps use must include the
-// app.
+// app. An id finds its own install, even if another one has it as its name.
 func findInstall(ctx context.Context, tx *store.Tx, key string) (store.Install, string, error) {
 	rows, err := tx.ViewInstall(ctx, tx.Org, key)
 	switch {
@@ -354,7 +357,7 @@ func findInstall(ctx context.Context, tx *store.Tx, key string) (store.Install, 
 		return store.Install{}, "", err
 	case len(rows) == 0:
 		return store.Install{}, "", named("install", key, store.ErrNotFound)
-	case len(rows) > 1:
+	case len(rows) > 1 && rows[0].Install.ID != key:
 		return store.Install{}, "", problem.Error{
 			Status: http.StatusConflict, Code: "ambiguous", Title: "several apps have an install " + quoted(key),
 			Detail: fmt.Sprintf("Use %s/%s or %s/%s.", rows[0].App, key, rows[1].App, key),

@@ -232,6 +232,9 @@ func TestWhoChangedAnInstall(t *testing.T) {
 	}
 	w.ok(http.MethodPatch, path, input("m"), http.StatusOK)
 	toggle := api.InstallChange{Toggles: map[string]bool{"api": false}}
+	account := func(key, value string) api.InstallChange {
+		return api.InstallChange{Account: map[string]map[string]string{"aws_account": {key: value}}}
+	}
 	for name, c := range map[string]struct {
 		method, path string
 		body         any
@@ -248,12 +251,15 @@ func TestWhoChangedAnInstall(t *testing.T) {
 		"the same input":    {http.MethodPatch, path, input("m"), false, ""},
 		"stack outputs":     {http.MethodPost, path + "/stack-outputs", output("vpc-2"), true, "stack outputs"},
 		"the same outputs":  {http.MethodPost, path + "/stack-outputs", output("vpc-1"), false, ""},
+		"a region":          {http.MethodPatch, path, account("region", "eu-west-1"), true, "cloud account"},
+		"the same account":  {http.MethodPatch, path, account("account_id", "123456789012"), false, ""},
 		"a pin":             {http.MethodPost, path + "/pin", api.NewPin{Release: 1}, true, "pin"},
 		"a pin's end":       {http.MethodDelete, path + "/pin", nil, true, "pin"},
 		"a deploy":          {http.MethodPost, path + "/workflows", api.NewWorkflow{Kind: "deploy"}, true, ""},
 	} {
 		w.ok(http.MethodPost, path+"/stack-outputs", output("vpc-1"), http.StatusOK)
 		w.exec(`update installs i set desired_by = '{}', toggles = '{}', overrides = '{"web": {"tf_vars": "a = 1"}}',
+			account = '{"aws_account": {"account_id": "123456789012"}}',
 			pin_release_id = (select r.id from releases r where r.app_id = i.app_id) where name = 'east'`)
 		w.exec("update install_inputs set value = 'm' where name = 'size'")
 		w.exec(`update workflows set rule = '{"by": "vera", "token": "tok_vera"}' where id = 'wfl_east'`)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
@@ -105,6 +107,65 @@ func TestBadNames(t *testing.T) {
 			if !strings.Contains(p.Detail, "63") {
 				t.Errorf("POST %s: %q does not give the rule", path, p.Detail)
 			}
+		}
+	}
+}
+
+// TestNameLikeAnID checks that no record gets a name in the form of an id of its kind, because requests find records by
+// either. If another install has the id of an install as its name all the same, the id finds its own install.
+func TestNameLikeAnID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	helloID, appID := w.one.app("hello", hello("web")), w.one.app("other", hello("web"))
+	admin, name := w.one.token["admin"], id.New("crd")
+	for path, body := range map[string]any{
+		"/v1/apps":     map[string]any{"name": id.New("app")},
+		"/v1/installs": map[string]any{"name": id.New("ins"), "app": "hello"},
+		"/v1/credentials": map[string]any{
+			"name": name, "password": w.sealed(seal.CredentialContext(w.one.org.ID, name), w.key.Recipient(), "p"),
+		},
+		"/v1/runners": map[string]any{"name": id.New("run"), "kind": "install"},
+	} {
+		got := w.call(admin, http.MethodPost, path, body)
+		if got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "form of an id") ||
+			!strings.Contains(strings.ToLower(got.Body), "choose ") {
+			t.Errorf("POST %s: %d %s", path, got.Status, got.Body)
+		}
+	}
+
+	r, _ := w.one.runner("shared", "install", true)
+	victim := id.New("ins")
+	w.one.add("installs", "id", victim, "app_id", helloID, "name", "acme", "runner_id", r.ID)
+	w.one.add("installs", "id", "ins_imposter", "app_id", appID, "name", victim, "runner_id", r.ID)
+	for _, method := range []string{http.MethodGet, http.MethodPatch} {
+		var body any
+		if method == http.MethodPatch {
+			body = api.InstallChange{Labels: map[string]string{"tier": "gold"}}
+		}
+		if got := w.call(admin, method, "/v1/installs/"+victim, body); got.Status != http.StatusOK ||
+			!strings.Contains(got.Body, `"name":"acme"`) {
+			t.Errorf("%s: %d %s", method, got.Status, got.Body)
+		}
+	}
+	if named := w.text("select name from installs where labels ? 'tier'"); named != "acme" {
+		t.Errorf("the label is at %s", named)
+	}
+	for key, want := range map[string]string{"other/" + victim: "ins_imposter", "hello/acme": victim} {
+		got := w.call(admin, http.MethodGet, "/v1/installs/"+url.PathEscape(key), nil)
+		if !strings.Contains(got.Body, `"id":"`+want+`"`) {
+			t.Errorf("%s: %d %s", key, got.Status, got.Body)
+		}
+	}
+
+	app, runner := id.New("app"), id.New("run")
+	w.one.add("apps", "id", "app_imposter", "name", app)
+	w.one.add("apps", "id", app, "name", "victim")
+	w.one.add("runners", "id", "run_imposter", "name", runner, "kind", "install")
+	w.one.add("runners", "id", runner, "name", "victim", "kind", "install")
+	for _, path := range []string{"/v1/apps/" + app, "/v1/runners/" + runner} {
+		got := w.call(admin, http.MethodGet, path, nil)
+		if got.Status != http.StatusOK || !strings.Contains(got.Body, `"name":"victim"`) {
+			t.Errorf("GET %s: %d %s", path, got.Status, got.Body)
 		}
 	}
 }

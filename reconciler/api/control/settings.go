@@ -288,8 +288,8 @@ func viewOverrides(all map[string]appconfig.Override) map[string]api.ComponentOv
 	return out
 }
 
-// recordChange records who changed the toggles or the overrides of an install. It removes the rejections of the
-// components that are switched now, because the person requests them again.
+// recordChange records who changed the toggles, the overrides or the cloud account of an install. It removes the
+// rejections of the components that are switched now, because the person requests them again.
 func recordChange(ctx context.Context, tx *store.Tx, before, after store.Install) error {
 	was, err := settingsOf(before)
 	if err != nil {
@@ -308,6 +308,11 @@ func recordChange(ctx context.Context, tx *store.Tx, before, after store.Install
 	actor := callerOf(ctx).actor
 	if !maps.Equal(was.overrides, is.overrides) {
 		if err := rollout.RecordInstallChange(ctx, tx, before.ID, actor, "the overrides"); err != nil {
+			return err
+		}
+	}
+	if !reflect.DeepEqual(was.account, is.account) { // templates read it, also its region
+		if err := rollout.RecordInstallChange(ctx, tx, before.ID, actor, "the cloud account"); err != nil {
 			return err
 		}
 	}

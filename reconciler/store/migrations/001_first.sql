@@ -856,8 +856,10 @@ create table plans (
     group_digest         text not null default '',
     content_digest       text not null,
     destructive          boolean not null,
-    -- A finding of the report requires an individual approval: in no group, and by no rule.
+    -- A finding of the report, or rejected_by, requires an individual approval: in no group, and by no rule.
     individual_approval  boolean not null default false,
+    -- Who rejected an earlier plan for the same desired digest, if nobody has approved one since; empty for nobody.
+    rejected_by          text not null default '',
     target               jsonb not null,
     consumed_at          timestamptz,
     created_at           timestamptz not null default now(),
@@ -869,7 +871,7 @@ create table plans (
 -- The rows that are deleted with a workflow, a step or a component when the install is deleted.
 create index plans_of_workflow on plans (org_id, workflow_id);
 create index plans_of_step on plans (org_id, step_id);
-create index plans_of_component on plans (org_id, install_component_id);
+create index plans_of_component on plans (org_id, install_component_id, desired_digest);
 
 -- Questions for approvers, and their answers: a plan, the scripts of a workflow that were not approved for the install, or a less strict
 -- approval rule of the install.
@@ -893,7 +895,7 @@ create table approvals (
     -- How subject is shown, as a diff.Report.
     report         jsonb,
     group_digest   text not null default '',
-    -- A finding of the plan or the scripts requires an individual approval.
+    -- A finding of the plan or the scripts, or an earlier rejection, requires an individual approval.
     individual_approval boolean not null default false,
     -- The approver who has it, empty for nobody, and who assigned it.
     assignee       text not null default '',

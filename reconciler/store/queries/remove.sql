@@ -47,12 +47,14 @@ select count(*) from jobs where org_id = @org_id and runner_id = @runner_id;
 -- name: DropRunner :execrows
 delete from runners where org_id = @org_id and id = @id;
 
--- LockCredential locks a credential for git, so that it is not deleted before the work that uses it ends.
+-- LockCredential locks a credential for git, so that it is not deleted before the work that uses it ends. It takes an id
+-- or a name. An id is never taken for a name.
 -- name: LockCredential :one
-select * from credentials where org_id = @org_id and (id = @key or name = @key) for key share;
+select * from credentials where org_id = @org_id and (id = @key or name = @key) order by id = @key desc limit 1 for key share;
 
+-- TakeCredential takes an id or a name. An id is never taken for a name.
 -- name: TakeCredential :one
-select * from credentials where org_id = @org_id and (id = @key or name = @key) for update;
+select * from credentials where org_id = @org_id and (id = @key or name = @key) order by id = @key desc limit 1 for update;
 
 -- AppsOfCredential returns the apps that read something with a credential for git.
 -- name: AppsOfCredential :many

@@ -1,7 +1,8 @@
 -- What the control API shows, and the few records that only it writes.
 
+-- ViewApp takes an id or a name. An id is never taken for a name.
 -- name: ViewApp :one
-select * from apps where org_id = @org_id and (id = @key or name = @key);
+select * from apps where org_id = @org_id and (id = @key or name = @key) order by id = @key desc limit 1;
 
 -- name: ViewApps :many
 select * from apps where org_id = @org_id and name > @after order by name limit @most;
@@ -75,12 +76,13 @@ join components c on c.org_id = b.org_id and c.id = b.component_id
 join component_inputs i on i.org_id = b.org_id and i.id = b.input_id
 where b.org_id = @org_id and b.id = @id;
 
--- ViewInstall finds an install by its id, a name that only one app has, or app/name. The name is a separate
--- condition, so that an index can find it.
+-- ViewInstall finds an install by its id, a name that only one app has, or app/name. The install with that id comes
+-- first. The name is a separate condition, so that an index can find it.
 -- name: ViewInstall :many
 select sqlc.embed(i), a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = @org_id
-  and (i.id = @key or i.name = @key or i.name = split_part(@key, '/', 2) and a.name || '/' || i.name = @key) limit 2;
+  and (i.id = @key or i.name = @key or i.name = split_part(@key, '/', 2) and a.name || '/' || i.name = @key)
+order by i.id = @key desc limit 2;
 
 -- ViewInstalls is ordered by app and name, and returns those after a place in that order. An install must have all
 -- the labels.
@@ -282,8 +284,9 @@ select sqlc.embed(ic), c.kind from install_components ic
 join components c on c.org_id = ic.org_id and c.id = ic.component_id
 where ic.org_id = @org_id and ic.install_id = @install_id order by c.kind <> 'sandbox', ic.name;
 
+-- ViewRunner takes an id or a name. An id is never taken for a name.
 -- name: ViewRunner :one
-select * from runners where org_id = @org_id and (id = @key or name = @key);
+select * from runners where org_id = @org_id and (id = @key or name = @key) order by id = @key desc limit 1;
 
 -- name: ViewRunners :many
 select * from runners where org_id = @org_id and name > @after order by name limit @most;

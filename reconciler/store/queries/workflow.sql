@@ -27,7 +27,7 @@ where s.org_id = @org_id and s.id = @id;
 
 -- CurrentPlans returns what a graph needs of the plans that its steps name, without the reports, which are large.
 -- name: CurrentPlans :many
-select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive, p.individual_approval,
+select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive, p.individual_approval, p.rejected_by,
        coalesce(p.target->>'problem', '')::text as problem,
        coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as decision_reason, 
        (case when r.answer is distinct from 'approve' then '' when r.rule is null then 'person' when r.rule ->> 'workflow' is null then 'install'
@@ -121,13 +121,24 @@ where jobs.org_id = @org_id and jobs.id = @job_id and jobs.kind = 'apply' and jo
 -- name: AddPlan :exec
 insert into plans (org_id, id, step_id, workflow_id, install_id, install_component_id, component, destroy, status, reason, desired_digest,
     basis, basis_digest, bundle_digest, report, report_digest, group_digest, content_digest, destructive,
-    individual_approval, target)
+    individual_approval, rejected_by, target)
 values (@org_id, @id, @step_id, @workflow_id, @install_id, @install_component_id, @component, @destroy, @status, @reason, @desired_digest,
     @basis, @basis_digest, @bundle_digest, @report, @report_digest, @group_digest, @content_digest, @destructive,
-    @individual_approval, @target);
+    @individual_approval, @rejected_by, @target);
+
+-- LastPersonToReject returns who rejected the newest plan of a component for a desired digest that a person answered, or ''
+-- if that person approved it or there is none. Answers by rules do not count.
+-- name: LastPersonToReject :one
+select coalesce((
+    select case r.answer when 'reject' then r.actor else '' end
+    from plans p
+    join approvals a on a.org_id = p.org_id and a.plan_id = p.id
+    join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
+    where p.org_id = @org_id and p.install_component_id = @install_component_id and p.desired_digest = @desired_digest and r.rule is null
+    order by r.at desc, r.id desc limit 1), '')::text as actor;
 
 -- name: FindPlan :one
-select id, step_id, workflow_id, install_id, install_component_id, component, destroy, destructive, individual_approval, status, desired_digest, basis,
+select id, step_id, workflow_id, install_id, install_component_id, component, destroy, destructive, individual_approval, rejected_by, status, desired_digest, basis,
     bundle_digest, report_digest, content_digest, group_digest, target
 from plans where org_id = @org_id and id = @id for update;
 
