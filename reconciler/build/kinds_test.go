@@ -293,6 +293,7 @@ func TestAnUploadedAppWithoutCode(t *testing.T) {
 		}
 		if found, err := b.catalog.Upload(
 			t.Context(), b.org, b.app, "uploaded by ada", bytes.NewReader(packed),
+			func(context.Context, *store.Tx) error { return nil },
 		); err != nil || found.HasErrors() {
 			t.Fatalf("%v, %v", found, err)
 		}

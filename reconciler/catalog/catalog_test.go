@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,12 +24,15 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// asked counts the calls of the builder.
-type asked struct{ times int }
+// asked counts the calls of the builder, which fail with err.
+type asked struct {
+	times int
+	err   error
+}
 
 func (a *asked) Reconcile(context.Context, string, string) error {
 	a.times++
-	return nil
+	return a.err
 }
 
 type bench struct {
@@ -90,6 +94,12 @@ func (b *bench) row() (app store.App, version *store.AppVersion) {
 		return err
 	})
 	return app, version
+}
+
+// upload uploads an archive of the app's directory, with an audit event.
+func (b *bench) upload(packed []byte) (appconfig.Diagnostics, error) {
+	return b.catalog.Upload(b.t.Context(), b.org, b.app, "uploaded by ada", bytes.NewReader(packed),
+		func(ctx context.Context, tx *store.Tx) error { return tx.Audit(ctx, "ada", "app.upload", b.app, nil) })
 }
 
 func (b *bench) sync() *store.Revision {
@@ -363,9 +373,7 @@ func TestUpload(t *testing.T) {
 	elsewhere.Commit("start")
 	b := newBench(t, filepath.Dir(elsewhere.Dir))
 	b.addApp("", ".", "")
-	upload := func(packed []byte) (appconfig.Diagnostics, error) {
-		return b.catalog.Upload(t.Context(), b.org, b.app, "uploaded by ada", bytes.NewReader(packed))
-	}
+	upload := func(packed []byte) (appconfig.Diagnostics, error) { return b.upload(packed) }
 	own := []string{
 		"metadata.toml", "version = \"v2\"\n", "runner.toml", "runner_type = \"aws\"\n", "sandbox.toml", sandbox,
 	}
@@ -432,5 +440,35 @@ func TestUpload(t *testing.T) {
 	b = other
 	if _, err := upload(good); !errors.Is(err, catalog.ErrConnected) {
 		t.Errorf("an upload for a connected app: %v", err)
+	}
+}
+
+// TestAnUploadIsRecordedWhereItIsStored checks that an upload has its audit event although its builds fail afterwards:
+// its version is stored, and built later.
+func TestAnUploadIsRecordedWhereItIsStored(t *testing.T) {
+	elsewhere := gittest.New(t).Write("sandbox/main.tf", "")
+	elsewhere.Commit("start")
+	b := newBench(t, filepath.Dir(elsewhere.Dir))
+	b.addApp("", ".", "")
+	b.asked.err = errors.New("the registry is down")
+	events := func() (n int) {
+		b.in(func(ctx context.Context, tx *store.Tx) error {
+			all, err := tx.ViewAudit(ctx, store.ViewAuditParams{OrgID: b.org, Before: math.MaxInt64, Action: "app.upload",
+				Subject: b.app, Most: 10})
+			n = len(all)
+			return err
+		})
+		return n
+	}
+	if _, err := b.upload([]byte("hello")); !errors.Is(err, catalog.ErrArchive) || events() != 0 {
+		t.Errorf("what is no archive: %v, %d events", err, events())
+	}
+	packed := archive(t, "metadata.toml", "version = \"v2\"\n", "runner.toml", "runner_type = \"aws\"\n", "sandbox.toml",
+		strings.Replace(sandbox, `repo = "."`, `repo = "`+elsewhere.URL()+`"`+"\nbranch = \"main\"", 1))
+	if _, err := b.upload(packed); !errors.Is(err, b.asked.err) {
+		t.Fatalf("an upload whose builds fail: %v", err)
+	}
+	if _, version := b.row(); version == nil || events() != 1 {
+		t.Errorf("the version is %v, with %d events", version, events())
 	}
 }

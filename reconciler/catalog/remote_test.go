@@ -1,7 +1,6 @@
 package catalog_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/x509"
 	"encoding/json"
@@ -155,7 +154,7 @@ func TestFilesThatTheServerDoesNotRead(t *testing.T) {
 			b.addApp("", ".", "")
 			packed := archive(t, "metadata.toml", "version = \"v2\"\nreadme = \""+c.reference+"\"\n", "runner.toml",
 				"runner_type = \"aws\"\n", "sandbox.toml", sandbox)
-			found, err := b.catalog.Upload(t.Context(), b.org, b.app, "uploaded by ada", bytes.NewReader(packed))
+			found, err := b.upload(packed)
 			if err != nil || !found.HasErrors() || !strings.Contains(found.String(), c.words) ||
 				strings.Contains(found.String(), "hunter2") {
 				t.Fatalf("got %v, %v", found, err)
@@ -178,7 +177,7 @@ func TestFilesThatAnUploadCarries(t *testing.T) {
 	packed := archive(t, "metadata.toml", "version = \"v2\"\nreadme = \""+reference+"\"\n", "runner.toml",
 		"runner_type = \"aws\"\n", "sandbox.toml", base,
 		configfetch.UploadPath(reference), "# Notes\n")
-	found, err := b.catalog.Upload(t.Context(), b.org, b.app, "uploaded by ada", bytes.NewReader(packed))
+	found, err := b.upload(packed)
 	if err != nil || found.HasErrors() {
 		t.Fatalf("got %v, %v", found, err)
 	}

@@ -32,9 +32,10 @@ var uploadLimits = artifact.Limits{Files: 10_000, FileBytes: 16 << 20, TotalByte
 // Upload reads the config of an app without a repository from a tar+gzip of its directory, and
 // builds it. It returns errors in the config as diagnostics, which are also stored with the app;
 // the version before then stays. reason states who uploaded it, as the start of a sentence:
-// "uploaded by ada".
+// "uploaded by ada". record writes the audit event in the transaction that stores the upload: what is
+// stored is built, also if Upload then fails or its caller has gone.
 func (c *Catalog) Upload(
-	ctx context.Context, org, appID, reason string, archive io.Reader,
+	ctx context.Context, org, appID, reason string, archive io.Reader, record func(context.Context, *store.Tx) error,
 ) (appconfig.Diagnostics, error) {
 	packed, err := Receive(archive)
 	if err != nil {
@@ -47,7 +48,13 @@ func (c *Catalog) Upload(
 	if config != nil {
 		found = append(found, c.checkSources(config, false)...)
 	}
-	if err := c.saveUpload(ctx, org, appID, reason, config, found); err != nil {
+	err = c.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		if err := c.saveUpload(ctx, tx, appID, reason, config, found); err != nil {
+			return err
+		}
+		return record(ctx, tx)
+	})
+	if err != nil {
 		return nil, fmt.Errorf("store the upload: %w", err)
 	}
 	if found.HasErrors() {
@@ -119,34 +126,33 @@ func (c *Catalog) unpack(
 	return c.readConfig(ctx, root.FS(), ".", nil)
 }
 
+// saveUpload stores the result of reading an upload: the version that it makes, or only its errors.
 func (c *Catalog) saveUpload(
-	ctx context.Context, org, appID, reason string, config *appconfig.App, found appconfig.Diagnostics,
+	ctx context.Context, tx *store.Tx, appID, reason string, config *appconfig.App, found appconfig.Diagnostics,
 ) error {
-	return c.store.InTx(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		app, err := tx.LockApp(ctx, org, appID)
-		if err != nil {
-			return err
+	app, err := tx.LockApp(ctx, tx.Org, appID)
+	if err != nil {
+		return err
+	}
+	if app.WatchID != nil {
+		return ErrConnected
+	}
+	if found.HasErrors() {
+		return c.setReadState(ctx, tx, app, app.VersionID, nil, found)
+	}
+	at, err := stateOf(ctx, tx, app)
+	if err != nil {
+		return err
+	}
+	made, err := c.ensureVersion(ctx, tx, at, config, func(_ appState, moved versionChange,
+		version *store.AppVersion) string {
+		if moved == versionRevived {
+			return fmt.Sprintf("%s: the config of version %d again", reason, version.Number)
 		}
-		if app.WatchID != nil {
-			return ErrConnected
-		}
-		if found.HasErrors() {
-			return c.setReadState(ctx, tx, app, app.VersionID, nil, found)
-		}
-		at, err := stateOf(ctx, tx, app)
-		if err != nil {
-			return err
-		}
-		made, err := c.ensureVersion(ctx, tx, at, config, func(_ appState, moved versionChange,
-			version *store.AppVersion) string {
-			if moved == versionRevived {
-				return fmt.Sprintf("%s: the config of version %d again", reason, version.Number)
-			}
-			return reason
-		})
-		if err != nil {
-			return err
-		}
-		return c.setReadState(ctx, tx, app, &made.version.ID, nil, found)
+		return reason
 	})
+	if err != nil {
+		return err
+	}
+	return c.setReadState(ctx, tx, app, &made.version.ID, nil, found)
 }

@@ -5,12 +5,10 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs/jobstest"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
-	"github.com/nuon-toolkit/nuon/reconciler/tfstate"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -47,16 +45,16 @@ func TestAnApplyThatIsLostWithItsMachineIsPlannedAndAskedAnew(t *testing.T) {
 	w.approveAll()
 	status, _ := w.component("metrics")
 	w.want(status, "current")
-	// The machine was not lost: its state arrives late, and the component is planned
-	// before it counts as current again.
-	sealed, err := w.key.Recipient().Seal(seal.Context{Kind: seal.KindState}, []byte("state"))
+	// The machine was not lost: its state arrives after a new plan was applied, so a person decides about it. Then the
+	// component is planned before it counts as current again.
+	contested, err := w.deliver(lost[0], 9)
 	must(t, err)
-	_, err = tfstate.New(w.store, tfstate.Limits{}).Put(t.Context(), w.caller, lost[0],
-		api.State{Serial: 9, Lineage: "l", Digest: "late", Sealed: sealed})
-	must(t, err)
-	status, _ = w.component("metrics")
-	w.want(status, "behind")
+	w.want(contested, true)
 	w.queue()
+	status, _ = w.component("metrics")
+	w.want(status, "stalled")
+	w.want(w.runJobs(), "[]")
+	must(t, w.dismiss("metrics", 1))
 	w.want(w.runJobs(), "[plan metrics]")
 	status, _ = w.component("metrics")
 	w.want(status, "current")
@@ -105,10 +103,7 @@ func TestAStaleApplyDoesNotBringBackWhatALateStateTookAway(t *testing.T) {
 	if _, ok := w.accept(apply); !ok {
 		t.Fatal("not accepted")
 	}
-	sealed, err := w.key.Recipient().Seal(seal.Context{Kind: seal.KindState}, []byte("state"))
-	must(t, err)
-	_, err = tfstate.New(w.store, tfstate.Limits{}).Put(t.Context(), w.caller, lost[0],
-		api.State{Serial: 9, Lineage: "l", Digest: "late", Sealed: sealed})
+	_, err := w.deliver(lost[0], 9)
 	must(t, err)
 	stale := api.JobResult{Status: api.JobResultStatusStale, Error: "the state moved"}
 	must(t, w.jobs.Result(t.Context(), w.caller, api.AttemptRef{Job: apply.Job, Attempt: apply.Attempt}, stale))

@@ -23,22 +23,28 @@ const (
 	StatusWithheld  Status = "withheld"  // it exceeded a limit: its runner stores it, and its component waits
 )
 
-// Evidence is the input of standing: a state that a runner delivers, and its surroundings.
+// Evidence is the input of DecideStatus: a state that a runner delivers, and its surroundings.
 type Evidence struct {
-	Author      jobs.Attempt
-	Delivered   api.State
-	Newest      *store.State // the newest kept version; nil if none exists
-	LockHolder  string       // describes the other attempt at work that holds the lock; empty if there is none
-	FoundAbsent bool         // its attempt is over, and since then its component was found to be absent
+	Author        jobs.Attempt
+	Delivered     api.State
+	Newest        *store.State // the newest kept version; nil if none exists
+	LockHolder    string       // describes the other attempt at work that holds the lock; empty if there is none
+	FoundAbsent   bool         // its attempt is over, and since then its component was found to be absent
+	RecordedSince bool         // its attempt is over, and it was recorded what is applied of its component
 }
 
 // DecideStatus decides the status of a state that is delivered for the first time. It is kept if it
 // follows the newest kept version, that is, if all of this holds: the newest version comes from the
 // same attempt or existed when the attempt was accepted; it has the same lineage and a lower
-// serial; no other attempt at work holds the lock; and no later check found the component absent.
+// serial; no other attempt at work holds the lock; no later check found the component absent; and
+// the attempt is at work, or it was not recorded since what is applied of the component.
 // It does not matter whether the attempt is still current, because its changes are real. Any other
 // state is contested, and the reason names both sides. (An attempt that reads a version kept after
 // its accept writes nothing: its plan was made on the version before and is stale.)
+//
+// A runner delivers the states of an attempt before its result, so what arrives after what is applied was recorded
+// comes from a machine that was replaced while it worked, or from a hostile one. If such a state were kept, the
+// component would have to be planned again, and a runner could make any number of workflows.
 func DecideStatus(w Evidence) (Status, string) {
 	author := fmt.Sprintf("attempt %d of job %s", w.Author.Row.Number, w.Author.Job.ID)
 	if w.LockHolder != "" {
@@ -47,7 +53,11 @@ func DecideStatus(w Evidence) (Status, string) {
 	if w.FoundAbsent {
 		return StatusContested, author + " wrote it, and a later check found that nothing exists"
 	}
+	recorded := author + " delivered it after a plan or an apply had recorded what is applied"
 	if w.Newest == nil {
+		if w.RecordedSince {
+			return StatusContested, recorded
+		}
 		return StatusKept, ""
 	}
 	own := w.Newest.JobID == w.Author.Job.ID && w.Newest.Attempt == w.Author.Row.Number
@@ -65,6 +75,8 @@ func DecideStatus(w Evidence) (Status, string) {
 	case w.Delivered.Serial <= w.Newest.Serial:
 		return StatusContested, fmt.Sprintf("%s wrote it with serial %d, which is not after %s",
 			author, w.Delivered.Serial, other)
+	case w.RecordedSince:
+		return StatusContested, recorded
 	}
 	return StatusKept, ""
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
-	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -54,7 +53,7 @@ func readState(ctx context.Context, tx *store.Tx, subject jobs.Subject, version 
 }
 
 // Put stores a state of a job that may write one, whenever it arrives: as the newest version
-// if it follows that one (see standing), otherwise as a contested one, which it reports. A state
+// if it follows that one (see DecideStatus), otherwise as a contested one, which it reports. A state
 // that is already stored changes nothing, so a runner may send its spool twice. An attempt that was
 // superseded or has ended may still deliver what it wrote. Errors: ErrNotFound, ErrNotRunning for
 // an attempt that was never accepted or never started, refusal.ErrInvalid, ErrLimit.
@@ -153,7 +152,7 @@ func checkMayWrite(in incoming, usage store.StateUsageRow) error {
 	return refusal.Invalidf("a job of kind %s writes no Terraform state", in.by.Job.Kind)
 }
 
-// addState stores the state as the next version, with the status that standing decides. usage is from before it
+// addState stores the state as the next version, with the status that DecideStatus decides. usage is from before it
 // removed other versions.
 func addState(ctx context.Context, tx *store.Tx, in incoming, usage store.StateUsageRow) (contested bool, err error) {
 	subject, h, state := in.subject, in.by, in.state
@@ -165,12 +164,11 @@ func addState(ctx context.Context, tx *store.Tx, in incoming, usage store.StateU
 	if err != nil {
 		return false, err
 	}
-	gone, err := foundAbsent(ctx, tx, subject.Component, h)
-	if err != nil {
+	evidence := Evidence{Author: h, Delivered: state, Newest: newest, LockHolder: other}
+	if evidence.FoundAbsent, evidence.RecordedSince, err = recordedSince(ctx, tx, subject.Component, h); err != nil {
 		return false, err
 	}
-	status, reason := DecideStatus(Evidence{Author: h, Delivered: state, Newest: newest, LockHolder: other,
-		FoundAbsent: gone})
+	status, reason := DecideStatus(evidence)
 	if any, _ := writes(h.Job.Kind); !any && status != StatusKept {
 		return false,
 			refusal.Invalidf("a job of kind %s writes no Terraform state, and this one does not follow on the newest: %s",
@@ -187,9 +185,6 @@ func addState(ctx context.Context, tx *store.Tx, in incoming, usage store.StateU
 		JobID: h.Job.ID, Attempt: h.Row.Number, Status: string(status), Reason: reason,
 	})
 	if err != nil {
-		return false, err
-	}
-	if err := clearApplied(ctx, tx, h, subject.Component); err != nil {
 		return false, err
 	}
 	if status == StatusKept && isLate(h, newest) {
@@ -220,28 +215,18 @@ func isLate(h jobs.Attempt, newest *store.State) bool {
 	return !own || h.Row.EndedAt == nil || newest.CreatedAt.Before(*h.Row.EndedAt)
 }
 
-// clearApplied clears the recorded applied artifact when an attempt that is no longer at work wrote a
-// state: the end of its job did not cover that write, and later plans did not see it. The component
-// is planned again; a plan without changes needs no approval.
-func clearApplied(ctx context.Context, tx *store.Tx, h jobs.Attempt, component string) error {
-	if h.AtWork() || h.Job.InstallID == nil {
-		return nil
-	}
-	if err := tx.MarkAppliedUnknown(ctx, tx.Org, component); err != nil {
-		return err
-	}
-	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: *h.Job.InstallID})
-}
-
-// foundAbsent reports whether a check for what a finished attempt may have created found nothing, so
-// that its component counts as absent. From its accept until such a check the component has an
-// applied artifact, known or not.
-func foundAbsent(ctx context.Context, tx *store.Tx, component string, h jobs.Attempt) (bool, error) {
+// recordedSince returns what was recorded about the component since a finished attempt was accepted. The accept of an
+// apply makes it unknown what is applied. It becomes known again when the apply succeeds or turns out to have done
+// nothing, or when a later plan or apply finds it out. absent reports that nothing exists, and known that the
+// component has what was planned.
+func recordedSince(
+	ctx context.Context, tx *store.Tx, component string, h jobs.Attempt,
+) (absent, known bool, err error) {
 	if h.AtWork() {
-		return false, nil
+		return false, false, nil
 	}
 	place, err := tx.InstallComponentByID(ctx, tx.Org, component)
-	return place.AppliedArtifact == "", err
+	return place.AppliedArtifact == "", place.AppliedDigest != "", err
 }
 
 // maxNameLength bounds lineage, digest and lock id, in bytes.

@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // TestMalformedRequests checks that every fault of a request is a problem that describes it, and
@@ -183,6 +185,32 @@ func TestUploadThatIsRefusedIsNotInTheAudit(t *testing.T) {
 	); len(all) != 0 {
 		t.Errorf("the audit has %v", all)
 	}
+}
+
+// TestASyncWhoseClientIsGoneIsInTheAudit checks that a sync is recorded although its client closes the connection: what
+// was read by then is stored and built.
+func TestASyncWhoseClientIsGoneIsInTheAudit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.fill()
+	ctx, leave := context.WithCancel(t.Context())
+	w.sync = func(ctx context.Context) error {
+		leave()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/v1/apps/"+w.one.ids["app"]+"/sync",
+		strings.NewReader("{}"))
+	must(t, err)
+	r.Header.Set("Authorization", "Bearer "+w.one.token["operator"])
+	r.Header.Set("Content-Type", "application/json")
+	if got, err := http.DefaultClient.Do(r); err == nil {
+		_ = got.Body.Close()
+		t.Fatalf("the client stayed, and got %d", got.StatusCode)
+	}
+	testtime.Until(t, "the sync is in the audit", func() bool {
+		return len(w.texts("select action from audit_events where org_id = $1 and action = 'app.sync'", w.one.org.ID)) == 1
+	})
 }
 
 // TestEmptyListsAreLists checks that a required list is never null.

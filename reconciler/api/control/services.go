@@ -50,7 +50,8 @@ type Repositories interface {
 // Catalog reads the configs of apps. *catalog.Catalog implements it.
 type Catalog interface {
 	SyncNow(ctx context.Context, org, app string) (*store.Revision, error)
-	Upload(ctx context.Context, org, app, reason string, archive io.Reader) (appconfig.Diagnostics, error)
+	Upload(ctx context.Context, org, app, reason string, archive io.Reader,
+		record func(context.Context, *store.Tx) error) (appconfig.Diagnostics, error)
 }
 
 // Builds builds components. *build.Builder implements it.

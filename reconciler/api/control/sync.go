@@ -30,17 +30,22 @@ func (s *Server) SyncApp(ctx context.Context, r SyncAppRequestObject) (SyncAppRe
 			Detail: "Upload its directory: `nuon sync` does so.",
 		}
 	}
-	if _, err := s.services.Catalog.SyncNow(ctx, org, app.ID); err != nil {
-		return nil, err
+	detail := map[string]any{}
+	revision, err := s.services.Catalog.SyncNow(ctx, org, app.ID)
+	if revision != nil {
+		detail["commit"] = revision.Commit
 	}
-	sync, err := s.syncOf(ctx, app.ID, nil)
+	// A sync that fails, or whose client has gone, may have stored a version, which is built.
+	auditErr := s.change(context.WithoutCancel(ctx), func(ctx context.Context, tx *store.Tx) error {
+		return tx.Audit(ctx, callerOf(ctx).actor, "app.sync", app.ID, detail)
+	})
 	if err != nil {
 		return nil, err
 	}
-	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.Audit(ctx, callerOf(ctx).actor, "app.sync", app.ID,
-			map[string]any{"commit": sync.App.Revision.Commit})
-	})
+	if auditErr != nil {
+		return nil, auditErr
+	}
+	sync, err := s.syncOf(ctx, app.ID, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -96,12 +101,10 @@ func (s *Server) UploadAppVersion(
 			Detail: "Commit, push, and run `nuon sync`.",
 		}
 	}
-	if _, err := s.services.Catalog.Upload(ctx, c.org.ID, app.ID, "uploaded by "+c.actor, r.Body); err != nil {
-		return nil, err
-	}
-	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.Audit(ctx, c.actor, "app.upload", app.ID, nil)
-	})
+	_, err = s.services.Catalog.Upload(ctx, c.org.ID, app.ID, "uploaded by "+c.actor, r.Body,
+		func(ctx context.Context, tx *store.Tx) error {
+			return tx.Audit(ctx, c.actor, "app.upload", app.ID, nil)
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -61,10 +61,11 @@ type world struct {
 	runners  *runners.Service
 	url      string
 	one, two *tenant
-	advance  func() error // the result of advancing a workflow at once
-	look     func() error // the result of polling a repository
-	moved    atomic.Int64 // how often builds were given to other runners
-	more     int          // how many rows of everything manyRows has created
+	advance  func() error                // the result of advancing a workflow at once
+	look     func() error                // the result of polling a repository
+	sync     func(context.Context) error // the result of a sync
+	moved    atomic.Int64                // how often builds were given to other runners
+	more     int                         // how many rows of everything manyRows has created
 }
 
 // tenant is one org, with a token of each role and its seeded objects.
@@ -78,7 +79,8 @@ type tenant struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, dsn: storetest.DSN(t), advance: func() error { return nil }, look: func() error { return nil }}
+	w := &world{T: t, dsn: storetest.DSN(t), advance: func() error { return nil }, look: func() error { return nil },
+		sync: func(context.Context) error { return nil }}
 	var err error
 	w.store, err = store.Open(t.Context(), w.dsn)
 	must(t, err)
@@ -143,7 +145,7 @@ func (w *world) handler(limits ratelimit.Options) http.Handler {
 	return control.New(control.Options{
 		Store: w.store, Bell: bell, Key: w.key, Version: "test", Hooks: webhook.New(w.store, w.key), Quota: limits,
 		Services: control.Services{
-			Repositories: fakeRepositories{watcher, w}, Catalog: fakeCatalog{}, Builds: fakeBuilds{w},
+			Repositories: fakeRepositories{watcher, w}, Catalog: fakeCatalog{w}, Builds: fakeBuilds{w},
 			Preview: preview.New(w.store, catalog.New(w.store, watcher, nil)), Rollout: rolls,
 			Workflows: fakeWorkflows{engine, w}, Jobs: w.jobs, Logs: logs, Claims: claims,
 			PhoneHome: phonehome.New(w.store, claims, rollout.StackConfigs), Publisher: &stackpublish.Publisher{},
@@ -165,13 +167,18 @@ type fakeRepositories struct {
 func (f fakeRepositories) Poll(context.Context, string, string) error { return f.w.look() }
 
 // fakeCatalog reads no configs.
-type fakeCatalog struct{}
+type fakeCatalog struct{ w *world }
 
-func (fakeCatalog) SyncNow(context.Context, string, string) (*store.Revision, error) { return nil, nil }
+func (f fakeCatalog) SyncNow(ctx context.Context, _, _ string) (*store.Revision, error) {
+	return nil, f.w.sync(ctx)
+}
 
-func (fakeCatalog) Upload(_ context.Context, _, _, _ string, archive io.Reader) (appconfig.Diagnostics, error) {
-	_, err := io.Copy(io.Discard, archive)
-	return nil, err
+func (f fakeCatalog) Upload(ctx context.Context, org, _, _ string, archive io.Reader,
+	record func(context.Context, *store.Tx) error) (appconfig.Diagnostics, error) {
+	if _, err := io.Copy(io.Discard, archive); err != nil {
+		return nil, err
+	}
+	return nil, f.w.store.InTx(ctx, org, record)
 }
 
 // fakeBuilds builds nothing, and counts how often builds were moved to other runners.
