@@ -116,7 +116,7 @@ func Unpack(packed artifact.Artifact) (Image, error) {
 
 // check returns an error unless the image has a form that Pack makes, within its bounds.
 func (i Image) check() error {
-	known, blobs := map[string]bool{}, 0
+	known, signatures, blobs := map[string]bool{}, map[string]bool{}, 0
 	if len(i.Manifests) > MaxManifests || len(i.Tags) > MaxTags {
 		return fmt.Errorf("the image has %d manifests with %d tags, at most %d and %d are allowed", len(i.Manifests),
 			len(i.Tags), MaxManifests, MaxTags)
@@ -126,18 +126,15 @@ func (i Image) check() error {
 			return fmt.Errorf("a manifest of the image is wrong: %.100q of %d bytes", m.Digest, m.Size)
 		}
 		known[m.Digest] = true
+		for _, name := range SignatureTags(m.Digest) {
+			signatures[name] = true
+		}
 		for _, b := range m.Blobs {
 			if err := sha256digest.Check(b.Digest); err != nil || b.Size < 0 {
 				return fmt.Errorf("a blob of the image is wrong: %.100q of %d bytes", b.Digest, b.Size)
 			}
 		}
 		blobs += len(m.Blobs)
-	}
-	signatures := map[string]bool{}
-	for _, m := range i.Manifests {
-		for _, name := range SignatureTags(m.Digest) {
-			signatures[name] = true
-		}
 	}
 	for _, tag := range i.Tags {
 		if !signatures[tag.Name] || !known[tag.Digest] {

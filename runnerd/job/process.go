@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -282,9 +281,8 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 		return fmt.Errorf("asked for the spec of %s/%d, got that of %s/%d; this is a bug in the control plane; report it",
 			env.API.job, env.API.attempt, env.Spec.Job, env.Spec.Attempt)
 	}
-	if digest, err := SpecDigest(env.Spec); err != nil || from.specDigest != "" && digest != from.specDigest {
-		return cmp.Or(err, errors.New("the control plane sent another spec than the one that runnerd has checked; the job "+
-			"is not done: this is a bug in the control plane; report it"))
+	if err := checkDigest(env.Spec, from.specDigest); err != nil {
+		return err
 	}
 	if err := checkAllowed(env, from.ownIdentity); err != nil {
 		return err
@@ -293,6 +291,20 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 		return err
 	}
 	env.Vendor, env.Install, err = from.registries(env.Spec)
+	return err
+}
+
+// checkDigest returns an error for a spec that is not the one that runnerd has checked. runnerd reads only the specs of
+// pods; checked is empty for a process.
+func checkDigest(spec api.JobSpec, checked string) error {
+	if checked == "" {
+		return nil
+	}
+	digest, err := SpecDigest(spec)
+	if err == nil && digest != checked {
+		err = errors.New("the control plane sent another spec than the one that runnerd has checked; the job is not done: " +
+			"this is a bug in the control plane; report it")
+	}
 	return err
 }
 

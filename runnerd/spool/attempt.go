@@ -151,10 +151,11 @@ func (a Attempt) OrphansInterruptedAt() (at time.Time, found bool, err error) {
 
 // SaveSpec stores the spec as the job process received it. Errors: ErrSpecTooLarge.
 func (a Attempt) SaveSpec(spec api.JobSpec) error {
-	if err := checkSpec(spec); err != nil {
+	encoded, err := encodeSpec(spec)
+	if err != nil {
 		return err
 	}
-	return a.save(specFile, spec)
+	return WriteFile(a.path(specFile), encoded)
 }
 
 // maxSpec bounds the JSON of a spec, in bytes. What cannot be read back must not be stored: without its spec, an
@@ -164,16 +165,16 @@ const maxSpec = 16 << 20
 // ErrSpecTooLarge is the error of a spec that is not stored.
 var ErrSpecTooLarge = errors.New("the description of the job is too large")
 
-func checkSpec(spec api.JobSpec) error {
+func encodeSpec(spec api.JobSpec) ([]byte, error) {
 	encoded, err := json.Marshal(spec)
 	if err != nil {
-		return fmt.Errorf("write the spec: %w", err)
+		return nil, fmt.Errorf("write the spec: %w", err)
 	}
 	if len(encoded) > maxSpec {
-		return fmt.Errorf("%w: it has %d bytes, and at most %d are allowed; make the values of the component smaller",
+		return nil, fmt.Errorf("%w: it has %d bytes, and at most %d are allowed; make the values of the component smaller",
 			ErrSpecTooLarge, len(encoded), maxSpec)
 	}
-	return nil
+	return encoded, nil
 }
 
 // Spec reads the spec. It returns false until the job process has received it.

@@ -106,10 +106,11 @@ func (a Attempt) Pod() (pod Pod, found bool, err error) {
 
 // SavePodSpec stores the spec of a pod as runnerd read it. Errors: ErrSpecTooLarge.
 func (a Attempt) SavePodSpec(spec api.JobSpec) error {
-	if err := checkSpec(spec); err != nil {
+	encoded, err := encodeSpec(spec)
+	if err != nil {
 		return err
 	}
-	return a.saveInPods(ownSuffix(specFile), spec)
+	return a.saveInPods(ownSuffix(specFile), json.RawMessage(encoded))
 }
 
 // TrustedSpec returns the spec, which programs of the job cannot have changed: of a pod the one that runnerd read, and
