@@ -119,12 +119,25 @@ func (r *rig) running(program string) (found []spool.Stat) {
 // killTerraform kills only Terraform, as the kernel does when memory runs out.
 func (r *rig) killTerraform() {
 	r.t.Helper()
+	r.killOne(func(terraform spool.Stat) int { return terraform.PID })
+}
+
+// killStandIn kills only the process that runs Terraform for terraform-exec. Its working directory is not below the
+// rig's, so it is found as the parent of Terraform.
+func (r *rig) killStandIn() {
+	r.t.Helper()
+	r.killOne(func(terraform spool.Stat) int { return terraform.Parent })
+}
+
+// killOne kills the process that which returns for the one Terraform that is running.
+func (r *rig) killOne(which func(terraform spool.Stat) int) {
+	r.t.Helper()
 	found := r.running(filepath.Base(cmp.Or(os.Getenv(tfbinary.EnvExecutable), "terraform")))
 	if len(found) != 1 {
 		r.t.Errorf("%d Terraforms are running", len(found))
 	}
 	for _, stat := range found {
-		if err := syscall.Kill(stat.PID, syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(which(stat), syscall.SIGKILL); err != nil {
 			r.t.Error(err)
 		}
 	}
@@ -401,21 +414,14 @@ func TestJobProcessIsKilled(t *testing.T) {
 }
 
 // TestStandInIsKilled kills only the process that runs Terraform for terraform-exec, in the middle of an
-// apply: Terraform is
-// interrupted and hands over its state before the job ends.
+// apply: Terraform is interrupted and hands over its state before the job ends.
 func TestStandInIsKilled(t *testing.T) {
 	r := newTrouble(t, `slow = { create = "interrupt" }`)
 	key := keyFile(t, r.rig)
 	env := r.env(api.JobSpecKindApply)
 	env.Spec.Apply = applySpec(r.spec, r.mustPlan(r.spec, false), false)
 	process := r.process(env, key)
-	r.when("create second waits for an interrupt", func() {
-		for _, stat := range r.running("exe") {
-			if err := syscall.Kill(stat.PID, syscall.SIGKILL); err != nil {
-				t.Error(err)
-			}
-		}
-	})
+	r.when("create second waits for an interrupt", r.killStandIn)
 	if err := process.Wait(); err == nil || process.ProcessState.ExitCode() != 1 {
 		t.Fatal("the apply did not fail:", err)
 	}
