@@ -133,7 +133,7 @@ func TestGrowth(t *testing.T) {
 	if fails(t, func(t testing.TB) { CheckGrowth(t, 9, "work", work(1), work(4)) }) {
 		t.Error("four times the work is too much")
 	}
-	if !fails(t, func(t testing.TB) { CheckGrowth(t, 9, "work", work(1), work(64)) }) {
-		t.Error("64 times the work is not too much")
+	if !fails(t, func(t testing.TB) { CheckGrowth(t, 4, "work", work(1), work(16)) }) {
+		t.Error("16 times the work is not too much")
 	}
 }
