@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,18 +62,22 @@ func (s *Server) LookAtRepo(ctx context.Context, r LookAtRepoRequestObject) (Loo
 	if err != nil {
 		return nil, err
 	}
-	if err := s.services.Repositories.Poll(ctx, callerOf(ctx).org.ID, repo.ID); err != nil {
-		return nil, err
+	pollErr := s.services.Repositories.Poll(ctx, callerOf(ctx).org.ID, repo.ID)
+	// A poll that fails, or whose client has gone, may have stored a commit, which is built.
+	ctx = context.WithoutCancel(ctx)
+	after, err := s.repo(ctx, repo.ID)
+	if err == nil {
+		repo = after
 	}
-	if repo, err = s.repo(ctx, repo.ID); err != nil {
-		return nil, err
-	}
-	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+	auditErr := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return tx.Audit(ctx, callerOf(ctx).actor, "repo.look", repo.ID, map[string]any{
 			"url": repo.URL, "ref": repo.Ref, "commit": repo.Commit,
 		})
 	})
-	return LookAtRepo200JSONResponse(repo), err
+	if err := cmp.Or(pollErr, err, auditErr); err != nil {
+		return nil, err
+	}
+	return LookAtRepo200JSONResponse(repo), nil
 }
 
 // repo returns one watched ref with its newest revisions.

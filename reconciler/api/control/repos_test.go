@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -43,7 +44,7 @@ func TestRepos(t *testing.T) {
 	}
 	w.refusedAs(w.call(viewer, http.MethodGet, "/v1/repos/wat_unread", nil), http.StatusNotFound, "not_found")
 	looked := 0
-	w.look = func() error {
+	w.look = func(context.Context) error {
 		looked++
 		w.exec("update watches set error = 'it is gone' where id = $1", w.one.ids["watch"])
 		return nil

@@ -187,30 +187,36 @@ func TestUploadThatIsRefusedIsNotInTheAudit(t *testing.T) {
 	}
 }
 
-// TestASyncWhoseClientIsGoneIsInTheAudit checks that a sync is recorded although its client closes the connection: what
-// was read by then is stored and built.
-func TestASyncWhoseClientIsGoneIsInTheAudit(t *testing.T) {
+// TestWhoseClientIsGoneIsInTheAudit checks that a sync and a poll are recorded although the client closes the
+// connection: what was read by then is stored and built.
+func TestWhoseClientIsGoneIsInTheAudit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.one.fill()
-	ctx, leave := context.WithCancel(t.Context())
-	w.sync = func(ctx context.Context) error {
-		leave()
-		<-ctx.Done()
-		return ctx.Err()
+	for action, request := range map[string]struct{ path, body string }{
+		"app.sync":  {"/v1/apps/" + w.one.ids["app"] + "/sync", "{}"},
+		"repo.look": {path: "/v1/repos/" + w.one.ids["watch"] + "/look"},
+	} {
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		w.sync = func(ctx context.Context) error {
+			leave()
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		w.look = w.sync
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+request.path, strings.NewReader(request.body))
+		must(t, err)
+		r.Header.Set("Authorization", "Bearer "+w.one.token["operator"])
+		r.Header.Set("Content-Type", "application/json")
+		if got, err := http.DefaultClient.Do(r); err == nil {
+			_ = got.Body.Close()
+			t.Fatalf("the client stayed, and got %d", got.StatusCode)
+		}
+		testtime.Until(t, action+" is in the audit", func() bool {
+			return len(w.texts("select action from audit_events where org_id = $1 and action = $2", w.one.org.ID, action)) == 1
+		})
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/v1/apps/"+w.one.ids["app"]+"/sync",
-		strings.NewReader("{}"))
-	must(t, err)
-	r.Header.Set("Authorization", "Bearer "+w.one.token["operator"])
-	r.Header.Set("Content-Type", "application/json")
-	if got, err := http.DefaultClient.Do(r); err == nil {
-		_ = got.Body.Close()
-		t.Fatalf("the client stayed, and got %d", got.StatusCode)
-	}
-	testtime.Until(t, "the sync is in the audit", func() bool {
-		return len(w.texts("select action from audit_events where org_id = $1 and action = 'app.sync'", w.one.org.ID)) == 1
-	})
 }
 
 // TestEmptyListsAreLists checks that a required list is never null.

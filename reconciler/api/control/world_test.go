@@ -62,7 +62,7 @@ type world struct {
 	url      string
 	one, two *tenant
 	advance  func() error                // the result of advancing a workflow at once
-	look     func() error                // the result of polling a repository
+	look     func(context.Context) error // the result of polling a repository
 	sync     func(context.Context) error // the result of a sync
 	moved    atomic.Int64                // how often builds were given to other runners
 	more     int                         // how many rows of everything manyRows has created
@@ -79,8 +79,8 @@ type tenant struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, dsn: storetest.DSN(t), advance: func() error { return nil }, look: func() error { return nil },
-		sync: func(context.Context) error { return nil }}
+	w := &world{T: t, dsn: storetest.DSN(t), advance: func() error { return nil },
+		look: func(context.Context) error { return nil }, sync: func(context.Context) error { return nil }}
 	var err error
 	w.store, err = store.Open(t.Context(), w.dsn)
 	must(t, err)
@@ -164,7 +164,7 @@ type fakeRepositories struct {
 	w *world
 }
 
-func (f fakeRepositories) Poll(context.Context, string, string) error { return f.w.look() }
+func (f fakeRepositories) Poll(ctx context.Context, _, _ string) error { return f.w.look(ctx) }
 
 // fakeCatalog reads no configs.
 type fakeCatalog struct{ w *world }
