@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
@@ -148,7 +149,7 @@ func (d *debugger) shown(kind string, body []byte) string {
 	if err != nil {
 		return ""
 	}
-	return "\n  " + truncate(d.secrets.String(string(text)))
+	return "\n  " + d.excerpt(string(text))
 }
 
 // page returns a text that is not JSON. Its first lines often show which server sent it,
@@ -157,15 +158,12 @@ func (d *debugger) page(kind string, body []byte) string {
 	if !strings.HasPrefix(kind, "text/") {
 		return ", " + kind
 	}
-	return "\n  " + truncate(d.secrets.String(strings.TrimSpace(string(body))))
+	return "\n  " + d.excerpt(strings.TrimSpace(string(body)))
 }
 
-// truncate truncates a text in which secrets are already masked, so that no part of a secret remains.
-func truncate(text string) string {
-	if len(text) <= bodyShown {
-		return text
-	}
-	return strings.ToValidUTF8(text[:bodyShown], "") + "…"
+// excerpt masks the secrets in a text before it truncates it, so that no part of a secret remains.
+func (d *debugger) excerpt(text string) string {
+	return truncate.Text(d.secrets.String(text), bodyShown)
 }
 
 // masked replaces a masked value.

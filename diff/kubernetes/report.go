@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 	"github.com/nuon-toolkit/nuon/pkg/deepstack"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 )
 
 // comparison is one comparison of all objects.
@@ -158,9 +159,7 @@ func bounded(notes []string) []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, n := range notes {
-		if len(n) > maxNoteBytes {
-			n = strings.ToValidUTF8(n[:maxNoteBytes], "") + "…"
-		}
+		n = truncate.Text(n, maxNoteBytes)
 		if !seen[n] {
 			seen[n] = true
 			out = append(out, n)

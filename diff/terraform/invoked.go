@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 )
 
 // actionInvocation is an action of the configuration that an apply runs beside its changes (Terraform 1.14
@@ -85,9 +86,5 @@ func (b *builder) invocation(i actionInvocation) string {
 
 // note cuts a sentence to the maximum length of a note.
 func note(s string) string {
-	const most = 900
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return truncate.Text(s, 900)
 }

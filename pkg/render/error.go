@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 )
 
 // Error reports why a template was rejected or could not be rendered. It contains no value, only
@@ -167,13 +168,10 @@ const maxMessage = 2000
 
 // printable makes text from a template safe to show in a terminal.
 func printable(words string) string {
-	if len(words) > maxMessage {
-		words = strings.ToValidUTF8(words[:maxMessage], "") + "…"
-	}
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, words)
+	}, truncate.Text(words, maxMessage))
 }

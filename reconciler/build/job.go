@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/image"
 	"github.com/nuon-toolkit/nuon/pkg/sha256digest"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 	"github.com/nuon-toolkit/nuon/reconciler/jobs"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
@@ -243,10 +244,7 @@ func endParams(
 }
 
 func failureReason(result api.JobResult) string {
-	words := strings.ToValidUTF8(strings.ReplaceAll(result.Error, "\x00", ""), "\uFFFD")
-	if len(words) > maxError {
-		words = strings.ToValidUTF8(words[:maxError], "") + "…"
-	}
+	words := truncate.Text(strings.ToValidUTF8(strings.ReplaceAll(result.Error, "\x00", ""), "\uFFFD"), maxError)
 	if words != "" {
 		return words
 	}

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 	"github.com/nuon-toolkit/nuon/reconciler/refusal"
 	"github.com/nuon-toolkit/nuon/reconciler/runners"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -242,8 +242,6 @@ func cleanResult(result api.JobResult) (api.JobResult, error) {
 	if err := json.Unmarshal(raw, &clean); err != nil {
 		return result, refusal.Invalidf("the result is not JSON: %v", err)
 	}
-	if len(clean.Error) > maxError {
-		clean.Error = strings.ToValidUTF8(clean.Error[:maxError], "") + "…"
-	}
+	clean.Error = truncate.Text(clean.Error, maxError)
 	return clean, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 )
 
 // ResponseError is an unsuccessful response.
@@ -106,7 +107,8 @@ func CheckResponse(doing string, answer *http.Response, body []byte) error {
 	}
 	var problem api.Problem
 	if strings.Contains(answer.Header.Get("Content-Type"), "json") && json.Unmarshal(body, &problem) == nil {
-		refusal.Code, refusal.Title, refusal.Detail = problem.Code, shorten(problem.Title), shorten(problem.Detail)
+		refusal.Code, refusal.Title, refusal.Detail = problem.Code, truncate.Text(problem.Title, maxText),
+			truncate.Text(problem.Detail, maxText)
 	}
 	refusal.NotFromAPI = refusal.Code == "" && refusal.Status != http.StatusRequestEntityTooLarge
 	return refusal
@@ -114,14 +116,6 @@ func CheckResponse(doing string, answer *http.Response, body []byte) error {
 
 // maxText bounds the texts of a problem, in bytes: they are part of errors, and of the log.
 const maxText = 4 << 10
-
-// shorten returns the start of a text that is too long.
-func shorten(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxText], "") + "…"
-}
 
 // isSuccess reports whether a response is successful and has content.
 func isSuccess(answer *http.Response) bool {

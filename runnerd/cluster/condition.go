@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 )
 
 // condition is the readiness of one object.
@@ -113,7 +114,8 @@ func jobCondition(made condition, object *unstructured.Unstructured) (condition,
 			made.ready = true
 			return made, true
 		case "Failed":
-			made = made.degraded(diff.EscapeText(truncate("it failed: "+firstNonEmpty(each.message, each.reason), maxReason)))
+			why := "it failed: " + firstNonEmpty(each.message, each.reason)
+			made = made.degraded(diff.EscapeText(truncate.Text(why, maxReason)))
 			made.final = true
 			return made, true
 		}
@@ -193,7 +195,7 @@ func describeResult(result *status.Result) string {
 	if said == "" {
 		said = "its controller has not reported a reason"
 	}
-	return diff.EscapeText(truncate(said, maxReason))
+	return diff.EscapeText(truncate.Text(said, maxReason))
 }
 
 // stringField returns a string field of an object, or "" when it does not exist.
@@ -210,12 +212,4 @@ func firstNonEmpty(texts ...string) string {
 		}
 	}
 	return ""
-}
-
-// truncate cuts a text to at most most bytes.
-func truncate(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 )
 
 const (
@@ -107,7 +108,7 @@ func (c *Cluster) logEvents(ctx context.Context, namespace string, uids []types.
 		slices.SortFunc(list.Items, func(a, b corev1.Event) int { return eventTime(b).Compare(eventTime(a)) })
 		for _, event := range list.Items[:min(len(list.Items), maxEvents)] {
 			c.log.Warn("  event of %s %s: %s: %s%s", event.InvolvedObject.Kind, event.InvolvedObject.Name,
-				diff.EscapeText(event.Reason), diff.EscapeText(truncate(event.Message, 500)), times(event))
+				diff.EscapeText(event.Reason), diff.EscapeText(truncate.Text(event.Message, 500)), times(event))
 		}
 	}
 }

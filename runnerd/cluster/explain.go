@@ -18,6 +18,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 )
 
 // ExplainedError explains an error of an API server, or of the connection to it, in one
@@ -64,7 +65,7 @@ func Explain(err error) error {
 const maxMessage = 600
 
 func tidy(text string) string {
-	return diff.EscapeText(truncate(strings.Join(strings.Fields(text), " "), maxMessage))
+	return diff.EscapeText(truncate.Text(strings.Join(strings.Fields(text), " "), maxMessage))
 }
 
 // Patterns of the messages of API servers. Their wording has been the same since Kubernetes 1.9

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 )
 
 // workers is the number of concurrent requests of one call.
@@ -31,7 +32,9 @@ func RefOf(u *unstructured.Unstructured) api.ObjectRef {
 const maxName = 600
 
 // DisplayName returns an object's kind, namespace and name for messages, safe to print.
-func DisplayName(ref api.ObjectRef) string { return diff.EscapeText(truncate(ref.String(), maxName)) }
+func DisplayName(ref api.ObjectRef) string {
+	return diff.EscapeText(truncate.Text(ref.String(), maxName))
+}
 
 // Resource returns the client for objects of ref's kind, in ref's namespace unless the kind
 // is cluster-scoped. For a kind that the server does not have it returns an error for which

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 )
 
 // maxPods bounds how many pods of one object are read.
@@ -40,7 +41,7 @@ func (p podProblem) describe() string {
 	if p.message != "" {
 		made += ": " + p.message
 	}
-	return diff.EscapeText(truncate(made, maxReason))
+	return diff.EscapeText(truncate.Text(made, maxReason))
 }
 
 // core returns the typed client for pods, events and logs.
@@ -189,7 +190,7 @@ func (c *Cluster) withPods(ctx context.Context, made condition, object *unstruct
 	}
 	for _, each := range conditionsOf(object) {
 		if each.kind == "ReplicaFailure" && each.status == "True" { // a quota or an admission rule
-			made = made.degraded(diff.EscapeText(truncate(made.reason+"; "+each.message, maxReason)))
+			made = made.degraded(diff.EscapeText(truncate.Text(made.reason+"; "+each.message, maxReason)))
 			return made
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 )
 
 // warnings logs the warnings in the server's responses, each text once.
@@ -30,5 +31,5 @@ func (w *warnings) HandleWarningHeader(code int, _, text string) {
 		w.seen = map[string]bool{}
 	}
 	w.seen[text] = true
-	w.log.Warn("the API server warns: %s", diff.EscapeText(truncate(text, 500)))
+	w.log.Warn("the API server warns: %s", diff.EscapeText(truncate.Text(text, 500)))
 }

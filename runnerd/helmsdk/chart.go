@@ -13,6 +13,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 )
 
 // Bounds of a chart with its archives unpacked.
@@ -183,7 +184,7 @@ func isParsed(base string) bool {
 func bounded(err error) string { return boundedText(err.Error(), 2000) }
 
 func boundedText(text string, most int) string {
-	text = strings.Map(func(r rune) rune {
+	return truncate.Text(strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
 			return ' '
@@ -192,11 +193,7 @@ func boundedText(text string, most int) string {
 			return '\uFFFD'
 		}
 		return r
-	}, strings.TrimSpace(text))
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
+	}, strings.TrimSpace(text)), most)
 }
 
 // errTampered reports that the SDK's rendering of the planned bytes differs from the plan.

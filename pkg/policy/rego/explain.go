@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 )
 
 // explain rewords a message of the parser or compiler in the style of the other diagnostics, and
@@ -110,10 +111,7 @@ func sanitize(message string) string {
 		}
 		return r
 	}, message)
-	if message = strings.Join(strings.Fields(message), " "); len(message) > longest {
-		message = strings.ToValidUTF8(message[:longest], "") + "…"
-	}
-	return message
+	return truncate.Text(strings.Join(strings.Fields(message), " "), longest)
 }
 
 // countOf formats a count.

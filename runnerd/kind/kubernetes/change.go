@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
@@ -187,11 +186,11 @@ func notServed(ctx context.Context, resource dynamic.ResourceInterface, a *dryRu
 		switch {
 		case condition["type"] == "NamesAccepted" && condition["status"] == "False":
 			return "", fmt.Errorf("%s: the server does not take its names: %s; rename the kind, or remove the definition "+
-				"that has them", cluster.DisplayName(a.ref), diff.EscapeText(truncate(message)))
+				"that has them", cluster.DisplayName(a.ref), excerpt(message))
 		case condition["type"] == "Established" && condition["status"] == "True":
 			return "", nil
 		case condition["type"] == "Established":
-			why = diff.EscapeText(truncate(message))
+			why = excerpt(message)
 		}
 	}
 	return why, nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 )
 
 // maxProblems bounds how many problems are reported at once.
@@ -153,7 +154,7 @@ func checkObject(whole map[string]any, place string) (object, error) {
 	}
 	if wrong := content.IsPathSegmentName(name); len(wrong) > 0 || len(name) > validation.DNS1123SubdomainMaxLength {
 		return made, fmt.Errorf("%s: %s %q has a name that no server takes; use letters, digits, dots and dashes, "+
-			"at most 253", place, diff.EscapeText(kind), diff.EscapeText(truncate(name)))
+			"at most 253", place, diff.EscapeText(kind), excerpt(name))
 	}
 	if given, there := metadata["namespace"]; there && given != nil {
 		if namespace, ok := given.(string); !ok || namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
@@ -169,12 +170,8 @@ func checkObject(whole map[string]any, place string) (object, error) {
 	return made, normalize(made)
 }
 
-func truncate(text string) string {
-	if len(text) > 80 {
-		return strings.ToValidUTF8(text[:80], "") + "…"
-	}
-	return text
-}
+// excerpt returns the start of a text from elsewhere, for a message.
+func excerpt(text string) string { return diff.EscapeText(truncate.Text(text, 80)) }
 
 // checkTexts returns an error unless the value of a key is a map of texts.
 func checkTexts(metadata map[string]any, key string) error {
@@ -190,7 +187,7 @@ func checkTexts(metadata map[string]any, key string) error {
 	for name, value := range texts {
 		if _, ok := value.(string); !ok {
 			return fmt.Errorf("its %s %q is no text; put the value in quotes", strings.TrimSuffix(key, "s"),
-				diff.EscapeText(truncate(name)))
+				excerpt(name))
 		}
 	}
 	return nil
@@ -233,7 +230,7 @@ func normalize(o object) error {
 		text, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("%s: %q in the stringData of Secret %q is no text; put it in quotes", o.place,
-				diff.EscapeText(truncate(key)), diff.EscapeText(o.GetName()))
+				excerpt(key), diff.EscapeText(o.GetName()))
 		}
 		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
 	}

@@ -122,17 +122,17 @@ func (s *session) checkOwner(a *dryRunResult, in changeContext) error {
 	}
 	if owner := a.live.GetLabels()[labelComponent]; owner != "" {
 		if in.inventory[identity(a.ref)] {
-			a.takenFrom = "install component " + diff.EscapeText(truncate(owner))
+			a.takenFrom = "install component " + excerpt(owner)
 			return nil
 		}
 		return reject(a.desired, fmt.Errorf("it belongs to install component %s, and two components cannot have one "+
-			"object; take it out of one of them", diff.EscapeText(truncate(owner))))
+			"object; take it out of one of them", excerpt(owner)))
 	}
 	release := a.live.GetAnnotations()[annotationRelease]
 	if release == "" || in.inventory[identity(a.ref)] {
 		return nil
 	}
-	owner := "Helm release " + diff.EscapeText(truncate(a.live.GetAnnotations()[annotationReleaseSpace]+"/"+release))
+	owner := "Helm release " + excerpt(a.live.GetAnnotations()[annotationReleaseSpace]+"/"+release)
 	if a.forcesConflicts() {
 		a.takenFrom = owner
 		return nil
@@ -212,8 +212,7 @@ func conflictsOf(err error) (found []conflict) {
 		if names := conflictPattern.FindStringSubmatch(cause.Message); names != nil {
 			manager = names[1]
 		}
-		found = append(found, conflict{diff.EscapeText(truncate(strings.TrimPrefix(cause.Field, "."))),
-			diff.EscapeText(truncate(manager))})
+		found = append(found, conflict{excerpt(strings.TrimPrefix(cause.Field, ".")), excerpt(manager)})
 	}
 	return found
 }

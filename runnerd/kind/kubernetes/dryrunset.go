@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
@@ -133,12 +132,12 @@ func (s *session) dryRunRemoval(ctx context.Context, ref api.ObjectRef, in chang
 	if !s.isOwned(made.live) {
 		made.keepReason = "it no longer has a label of this component"
 		if owner := made.live.GetLabels()[labelComponent]; owner != "" {
-			made.keepReason = "it belongs to install component " + diff.EscapeText(truncate(owner)) + " now"
+			made.keepReason = "it belongs to install component " + excerpt(owner) + " now"
 		}
 		return made, nil
 	}
 	if release := releaseOf(made.live); release != "" {
-		made.keepReason = "it belongs to the Helm release " + diff.EscapeText(truncate(release)) + " now"
+		made.keepReason = "it belongs to the Helm release " + excerpt(release) + " now"
 		return made, nil
 	}
 	if what := in.needs(made.live); what != "" {

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
@@ -99,5 +98,5 @@ func deletionBlocker(live *unstructured.Unstructured) string {
 	}
 	return fmt.Sprintf("it waits for its finalizers %s; check what handles them, or remove them from the object if that "+
 		"no longer exists",
-		diff.EscapeText(truncate(strings.Join(finalizers, ", "))))
+		excerpt(strings.Join(finalizers, ", ")))
 }

@@ -203,7 +203,7 @@ func eachText(value any, check func(string) error) error {
 // is no YAML to kustomize here, but it passes it to git.
 func checkLocalPath(entry string) error {
 	if strings.ContainsFunc(entry, unicode.IsControl) {
-		return fmt.Errorf("%q is no path of a file; write it in one line", diff.EscapeText(truncate(entry)))
+		return fmt.Errorf("%q is no path of a file; write it in one line", excerpt(entry))
 	}
 	return checkLocal(entry)
 }
@@ -216,7 +216,7 @@ func checkLocal(entry string) error {
 	}
 	if strings.ContainsAny(entry, ":@?") || strings.Contains(strings.ToLower(entry), "github.com") {
 		return fmt.Errorf("%q is not in the source, and nothing is fetched from elsewhere; put a copy into the repository "+
-			"and name its path", diff.EscapeText(truncate(entry)))
+			"and name its path", excerpt(entry))
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func (c *sourceFS) checkPlugin(dir, entry string) error {
 		}
 		content, err := c.FileSystem.ReadFile(path.Join(dir, entry))
 		if err != nil {
-			return fmt.Errorf("%q is no file of the source; name files here, not directories", diff.EscapeText(truncate(entry)))
+			return fmt.Errorf("%q is no file of the source; name files here, not directories", excerpt(entry))
 		}
 		text = string(content)
 	}
@@ -242,7 +242,7 @@ func (c *sourceFS) checkPlugin(dir, entry string) error {
 	for _, d := range documents {
 		var whole map[string]any
 		if err := yaml.UnmarshalStrict([]byte(d.text), &whole); err != nil {
-			return fmt.Errorf("%s: %s; correct the YAML", diff.EscapeText(truncate(entry)), kustomizeError(err))
+			return fmt.Errorf("%s: %s; correct the YAML", excerpt(entry), kustomizeError(err))
 		}
 		if err := checkBuiltin(whole); err != nil {
 			return err
@@ -287,7 +287,7 @@ func (c *sourceFS) checkEnvFile(dir, entry string) error {
 		if line != "" && !strings.HasPrefix(line, "#") && !strings.Contains(line, "=") {
 			// The error omits the line, which may be a secret.
 			return fmt.Errorf("%s: line %d has a name and no value, and none is taken from the environment of the build; "+
-				"write NAME=value", diff.EscapeText(truncate(entry)), number)
+				"write NAME=value", excerpt(entry), number)
 		}
 	}
 	return nil
@@ -307,7 +307,7 @@ func checkBuiltin(whole map[string]any) error {
 	if version != "builtin" || strings.Contains(strings.ToLower(kind), "helm") {
 		return fmt.Errorf("%s of %q would run a program, and none is run here; use kustomize's own transformers, of "+
 			"apiVersion builtin",
-			diff.EscapeText(truncate(kind)), diff.EscapeText(truncate(version)))
+			excerpt(kind), excerpt(version))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/truncate"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -162,11 +163,7 @@ func (p *outputParser) addDiagnostic(said diagnostic) {
 	for i, line := range lines {
 		lines[i] = diff.EscapeText(line)
 	}
-	text = strings.Join(lines, "\n")
-	if len(text) > maxDiagnostic {
-		text = strings.ToValidUTF8(text[:maxDiagnostic], "") + "…"
-	}
-	p.errors = append(p.errors, text)
+	p.errors = append(p.errors, truncate.Text(strings.Join(lines, "\n"), maxDiagnostic))
 }
 
 // text returns "file:line: summary: detail", with the resource if it is known.
