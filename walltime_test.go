@@ -59,14 +59,17 @@ func TestNoTestBoundsWallTime(t *testing.T) {
 	}
 }
 
-// waitsShort matches a command in a story that must succeed and has a time limit.
-var waitsShort = regexp.MustCompile(`(?m)^(?:\[[^]]*\] )*(?:code 0 )?nuon .* --timeout (\S+)`)
+// waitsShort matches a command in a story that must succeed and has a time limit, a limit of a deploy or a build in a
+// config, and what replaces one.
+var waitsShort = regexp.MustCompile(`(?m)^(?:\[[^]]*\] )*(?:(?:code 0 )?nuon .* --timeout (\S+)|` +
+	`(?:deploy|build)_timeout *= *"([^"]*)"|replace .* '([0-9]+[smh])'$)`)
 
-// TestStoriesWaitAsLongAsTests holds that no command of a story that must succeed has a shorter time limit than tests.
+// TestStoriesWaitAsLongAsTests holds that no command of a story that must succeed, and nothing that a story deploys or
+// builds, has a shorter time limit than tests.
 func TestStoriesWaitAsLongAsTests(t *testing.T) {
 	short := func(story string) (lines []string) {
 		for _, found := range waitsShort.FindAllStringSubmatch(story, -1) {
-			if limit, err := time.ParseDuration(found[1]); err != nil || limit < testtime.Limit {
+			if limit, err := time.ParseDuration(found[1] + found[2] + found[3]); err != nil || limit < testtime.Limit {
 				lines = append(lines, found[0])
 			}
 		}
@@ -75,13 +78,15 @@ func TestStoriesWaitAsLongAsTests(t *testing.T) {
 	for line, want := range map[string]int{
 		"code 0 nuon sync --app a --wait --timeout 60s": 1, "nuon sync --timeout 60s": 1, "[x] nuon sync --timeout 1m": 1,
 		"code 0 nuon sync --app a --wait --timeout 8m": 0, "code 1 nuon sync --app a --timeout 20s": 0,
+		`deploy_timeout = "30s"`: 1, `build_timeout  = "8m"`: 0, `[!demo] replace shop.toml '8m' '30s'`: 1,
 	} {
 		if got := short("dev start\n" + line + "\n"); len(got) != want {
 			t.Errorf("%s: found %q, want %d", line, got, want)
 		}
 	}
 	var stories int
-	for _, pattern := range []string{"examples/*/story*.txtar", "examples/internal/*/story*.txtar"} {
+	for _, pattern := range []string{"examples/*/story*.txtar", "examples/internal/*/story*.txtar",
+		"examples/*/components/*.toml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +96,9 @@ func TestStoriesWaitAsLongAsTests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stories++
+			if filepath.Ext(file) == ".txtar" {
+				stories++
+			}
 			for _, line := range short(string(text)) {
 				t.Errorf("%s: %q has too short a limit for a busy machine: use %s", file, line, testtime.Limit)
 			}
