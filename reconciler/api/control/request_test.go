@@ -187,9 +187,9 @@ func TestUploadThatIsRefusedIsNotInTheAudit(t *testing.T) {
 	}
 }
 
-// TestWhoseClientIsGoneIsInTheAudit checks that a sync and a poll are recorded although the client closes the
+// TestRequestWhoseClientIsGoneIsInTheAudit checks that a sync and a poll are recorded although the client closes the
 // connection: what was read by then is stored and built.
-func TestWhoseClientIsGoneIsInTheAudit(t *testing.T) {
+func TestRequestWhoseClientIsGoneIsInTheAudit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.one.fill()
