@@ -15,12 +15,12 @@ var errWithdrawn = errors.New("the offer has expired")
 // If the control plane may have assigned the attempt without this runner getting the response,
 // the attempt is returned as lost: nothing ran, and only this runner can confirm that.
 func (a *attempt) accept(ctx context.Context) error {
-	within, stop := context.WithDeadline(ctx, a.record.AcceptBy)
+	within, stop := context.WithDeadline(ctx, a.record.Load().AcceptBy)
 	defer stop()
 	unheard := a.adopted
 	var accepted api.Accepted
 	err := apiclient.Retry(within, a.runner.retryPolicy(), func(ctx context.Context) error {
-		answer, err := a.runner.short.AcceptWithResponse(ctx, a.record.Job, a.record.Attempt)
+		answer, err := a.runner.short.AcceptWithResponse(ctx, a.ref.Job, a.ref.Attempt)
 		if err == nil {
 			err = apiclient.CheckResponse("accept "+a.name(), answer.HTTPResponse, answer.Body)
 		}

@@ -23,8 +23,10 @@ import (
 type attempt struct {
 	runner *runner
 	id     string // see name()
+	ref    api.AttemptRef
 	dir    spool.Attempt
-	record spool.Record // changed only by superviseLoop, with the mutex held
+	// record is replaced as a whole, only by superviseLoop, and read by all goroutines.
+	record atomic.Pointer[spool.Record]
 	log    *slog.Logger
 	// adopted means that an earlier runnerd took the attempt, and may have accepted it.
 	adopted bool
@@ -47,16 +49,17 @@ type attempt struct {
 	done chan struct{}
 
 	supersededOnce sync.Once
-	mutex          sync.Mutex
 	// install is the id of the job's install; empty until the spec is available.
 	install atomic.Pointer[string]
 }
 
 func newAttempt(r *runner, dir spool.Attempt, record spool.Record) *attempt {
 	a := &attempt{
-		runner: r, id: fmt.Sprintf("%s/%d", record.Job, record.Attempt), dir: dir, record: record,
+		runner: r, id: fmt.Sprintf("%s/%d", record.Job, record.Attempt),
+		ref: api.AttemptRef{Job: record.Job, Attempt: record.Attempt}, dir: dir,
 		cancel: make(chan struct{}), concluded: make(chan struct{}), done: make(chan struct{}),
 	}
+	a.record.Store(&record)
 	about := slog.New(installHandler{Handler: r.log.Handler(), install: &a.install})
 	a.log = about.With("job", record.Job, "attempt", record.Attempt, "kind", record.Kind)
 	a.executor = newExecutor(a)
@@ -99,15 +102,11 @@ func (a *attempt) name() string { return a.id }
 
 // isInspection reports whether the job only looks into what is deployed.
 func (a *attempt) isInspection() bool {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	return api.IsInspection(a.record.Kind)
+	return api.IsInspection(a.record.Load().Kind)
 }
 
 func (a *attempt) isAccepted() bool {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	return a.record.Accepted()
+	return a.record.Load().Accepted()
 }
 
 func (a *attempt) isConcluded() bool {
@@ -260,14 +259,15 @@ func (a *attempt) do(ctx context.Context, next step) error {
 // its spec, the owner can still forbid it. It returns why the current rule forbids the attempt, if it does.
 func (a *attempt) updateRule() (forbidden, err error) {
 	rule, _ := a.runner.rules.currentRule()
-	if err := checkOffer(rule, a.record.Kind, a.record.ComponentKind, a.record.Copies); err != nil {
+	current := *a.record.Load()
+	if err := checkOffer(rule, current.Kind, current.ComponentKind, current.Copies); err != nil {
 		return err, nil
 	}
-	record, err := withRule(a.record, rule)
-	if err != nil || reflect.DeepEqual(record, a.record) {
+	record, err := withRule(current, rule)
+	if err != nil || reflect.DeepEqual(record, current) {
 		return nil, err
 	}
-	if !bytes.Equal(record.Executor, a.record.Executor) {
+	if !bytes.Equal(record.Executor, current.Executor) {
 		return errors.New("the runner file was changed and has jobs run elsewhere now"), nil
 	}
 	return nil, a.saveRecord(record)
@@ -286,7 +286,7 @@ func (a *attempt) fail(err error) error {
 }
 
 func (a *attempt) setToken(token string) error {
-	record := a.record
+	record := *a.record.Load()
 	record.Token = token
 	return a.saveRecord(record)
 }
@@ -295,8 +295,6 @@ func (a *attempt) saveRecord(record spool.Record) error {
 	if err := a.dir.SaveRecord(record); err != nil {
 		return err
 	}
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	a.record = record
+	a.record.Store(&record)
 	return nil
 }

@@ -38,7 +38,7 @@ func (a *attempt) conclude(ctx context.Context) error {
 			return err
 		}
 	}
-	seen := outcome{limit: a.limit(), memory: policy.Size(a.record.Policy.Limits.MemoryBytes)}
+	seen := outcome{limit: a.limit(), memory: policy.Size(a.record.Load().Policy.Limits.MemoryBytes)}
 	if seen.result, seen.found, err = a.dir.Result(); err != nil {
 		// Every job ends, even one with an unreadable result.
 		seen.found, seen.result = true, api.JobResult{Status: api.JobResultStatusFailed,

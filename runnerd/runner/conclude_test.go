@@ -80,6 +80,7 @@ func endedPod(t *testing.T) *attempt {
 			t.Fatal(err)
 		}
 	}
-	return &attempt{runner: &runner{}, dir: dir, record: record, log: slog.New(slog.DiscardHandler),
-		executor: endedExecutor{}}
+	a := &attempt{runner: &runner{}, dir: dir, log: slog.New(slog.DiscardHandler), executor: endedExecutor{}}
+	a.record.Store(&record)
+	return a
 }

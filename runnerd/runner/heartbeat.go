@@ -2,7 +2,9 @@ package runner
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -19,18 +21,11 @@ func (r *runner) heartbeatLoop(ctx context.Context) {
 	defer task.Unregister()
 	task.SetWaiting("for the next heartbeat")
 	for backoff.Pause(ctx, r.heartbeatInterval()) {
-		kept := map[api.AttemptRef]*attempt{}
-		refs := []api.AttemptRef{}
-		for _, a := range r.listAttempts() {
-			if a.isAccepted() {
-				ref := api.AttemptRef{Job: a.record.Job, Attempt: a.record.Attempt}
-				kept[ref], refs = a, append(refs, ref)
-			}
-		}
-		if len(refs) == 0 {
+		kept := r.acceptedAttempts()
+		if len(kept) == 0 {
 			continue
 		}
-		answer, err := r.heartbeat(ctx, refs)
+		answer, err := r.heartbeat(ctx, slices.Collect(maps.Keys(kept)))
 		task.ReportResult(err)
 		if err != nil {
 			if ctx.Err() == nil {
@@ -55,6 +50,17 @@ func (r *runner) heartbeatLoop(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// acceptedAttempts returns the attempts that the control plane has assigned to this runner.
+func (r *runner) acceptedAttempts() map[api.AttemptRef]*attempt {
+	accepted := map[api.AttemptRef]*attempt{}
+	for _, a := range r.listAttempts() {
+		if a.isAccepted() {
+			accepted[a.ref] = a
+		}
+	}
+	return accepted
 }
 
 func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.HeartbeatAnswer, error) {

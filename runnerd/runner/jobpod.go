@@ -48,10 +48,10 @@ type jobPod struct {
 
 // newExecutor returns the executor that an attempt was accepted for.
 func newExecutor(a *attempt) executor {
-	if len(a.record.Executor) == 0 {
+	if len(a.record.Load().Executor) == 0 {
 		return &jobProcess{attempt: a}
 	}
-	return &jobPod{attempt: a, pod: a.runner.pods.Open(a.dir, a.record, a.log)}
+	return &jobPod{attempt: a, pod: a.runner.pods.Open(a.dir, *a.record.Load(), a.log)}
 }
 
 // start creates the pod. It reads the spec first, because the account of the pod depends on the role of the job; a job
@@ -69,15 +69,16 @@ func (p *jobPod) start(ctx context.Context) error {
 
 // request describes the pod.
 func (p *jobPod) request(ctx context.Context) (made jobpod.Request, err error) {
-	if err := json.Unmarshal(p.record.Executor, &made.Executor); err != nil {
+	record := p.record.Load()
+	if err := json.Unmarshal(record.Executor, &made.Executor); err != nil {
 		return made, jobpod.Reject(fmt.Errorf("read where the job runs: %w", err))
 	}
 	spec, err := p.readSpec(ctx)
 	if err != nil {
 		return made, err
 	}
-	rule := policy.Rule{RunnerPolicy: p.record.Policy, Executor: made.Executor}
-	if err := rule.CheckSpec(p.record.Kind, spec); err != nil {
+	rule := policy.Rule{RunnerPolicy: record.Policy, Executor: made.Executor}
+	if err := rule.CheckSpec(record.Kind, spec); err != nil {
 		return made, jobpod.Reject(err)
 	}
 	if err := p.dir.SavePodSpec(spec); errors.Is(err, spool.ErrSpecTooLarge) {
@@ -89,7 +90,7 @@ func (p *jobPod) request(ctx context.Context) (made jobpod.Request, err error) {
 	if err != nil {
 		return made, err
 	}
-	limits := p.record.Policy.Limits
+	limits := record.Policy.Limits
 	own := policy.Limits{Timeout: policy.Duration(time.Duration(limits.TimeoutSeconds) * time.Second)}
 	made.Timeout = own.TimeoutOf(time.Duration(spec.TimeoutSeconds)*time.Second, p.runner.Timing.JobLimit)
 	made.Memory = limits.MemoryBytes
@@ -100,11 +101,11 @@ func (p *jobPod) request(ctx context.Context) (made jobpod.Request, err error) {
 
 // readSpec reads the spec as the job process will, with the attempt token.
 func (p *jobPod) readSpec(ctx context.Context) (api.JobSpec, error) {
-	on, err := p.runner.connect(apiclient.StaticToken(seal.NewSecret([]byte(p.record.Token))))
+	on, err := p.runner.connect(apiclient.StaticToken(seal.NewSecret([]byte(p.record.Load().Token))))
 	if err != nil {
 		return api.JobSpec{}, jobpod.Reject(err)
 	}
-	answer, err := on.short.GetSpecWithResponse(ctx, p.record.Job, p.record.Attempt)
+	answer, err := on.short.GetSpecWithResponse(ctx, p.ref.Job, p.ref.Attempt)
 	if err == nil {
 		err = apiclient.CheckResponse("read what to do", answer.HTTPResponse, answer.Body)
 	}
@@ -140,8 +141,8 @@ func (p *jobPod) environ() map[string]string {
 	gcName, gcOff, _ := strings.Cut(job.GCOff, "=")
 	return map[string]string{
 		gcName: gcOff,
-		job.VarURL: fmt.Sprintf("%s/runner/v1/jobs/%s/attempts/%d", strings.TrimRight(p.runner.URL, "/"), p.record.Job,
-			p.record.Attempt),
+		job.VarURL: fmt.Sprintf("%s/runner/v1/jobs/%s/attempts/%d", strings.TrimRight(p.runner.URL, "/"), p.ref.Job,
+			p.ref.Attempt),
 		job.VarDir:     p.dir.Dir,
 		job.VarRoot:    p.runner.Dir,
 		job.VarSecrets: p.dir.HandoverFile(),

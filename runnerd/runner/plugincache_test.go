@@ -16,7 +16,8 @@ import (
 // that another one stays.
 func TestALargePluginCacheIsRemoved(t *testing.T) {
 	root := t.TempDir()
-	a := &attempt{record: spool.Record{Job: "job_1", Attempt: 1}}
+	a := &attempt{}
+	a.record.Store(&spool.Record{Job: "job_1", Attempt: 1})
 	r := &runner{Options: Options{Dir: root}, log: slog.New(slog.DiscardHandler), attempts: map[string]*attempt{},
 		idle: make(chan struct{}, 1)}
 	r.addAttempt(a)

@@ -99,7 +99,7 @@ func (r *rules) logRule() {
 func (r *runner) endForbidden() {
 	rule, _ := r.rules.currentRule()
 	for _, a := range r.listAttempts() {
-		if a.isInspection() && !a.isConcluded() && rule.Check(a.record.Kind, "") != nil {
+		if a.isInspection() && !a.isConcluded() && rule.Check(a.record.Load().Kind, "") != nil {
 			a.requestCancel()
 		}
 	}

@@ -103,7 +103,7 @@ func (s *shipper) ship(ctx context.Context, last bool) (bool, error) {
 // valid for the attempt's results. A call whose key was replaced on the way is repeated.
 func (s *shipper) call(ctx context.Context, try func(context.Context, clients) error) error {
 	if s.own.short == nil && s.isAccepted() {
-		token := seal.NewSecret([]byte(s.record.Token))
+		token := seal.NewSecret([]byte(s.record.Load().Token))
 		own, err := s.runner.connect(apiclient.StaticToken(token))
 		if err != nil {
 			return apiclient.Permanent(err)
@@ -169,7 +169,7 @@ func (s *shipper) shipEachState(ctx context.Context) error {
 	return s.dir.EachState(func(file string, state api.State) error {
 		contested := false
 		err := s.call(ctx, func(ctx context.Context, on clients) error {
-			answer, err := on.bulk.PutStateWithResponse(ctx, s.record.Job, s.record.Attempt, state)
+			answer, err := on.bulk.PutStateWithResponse(ctx, s.ref.Job, s.ref.Attempt, state)
 			if err != nil {
 				return err
 			}
@@ -212,7 +212,7 @@ func (s *shipper) shipUnlock(ctx context.Context) error {
 		return nil
 	}
 	err := s.call(ctx, func(ctx context.Context, on clients) error {
-		answer, err := on.short.UnlockStateWithResponse(ctx, s.record.Job, s.record.Attempt)
+		answer, err := on.short.UnlockStateWithResponse(ctx, s.ref.Job, s.ref.Attempt)
 		if err != nil {
 			return err
 		}
@@ -239,7 +239,7 @@ func (s *shipper) shipLines(ctx context.Context, last bool) (err error) {
 			return err
 		}
 		err = s.call(ctx, func(ctx context.Context, on clients) error {
-			answer, err := on.short.AppendLogsWithResponse(ctx, s.record.Job, s.record.Attempt, api.LogBatch{Chunks: chunks})
+			answer, err := on.short.AppendLogsWithResponse(ctx, s.ref.Job, s.ref.Attempt, api.LogBatch{Chunks: chunks})
 			if err != nil {
 				return err
 			}
@@ -307,7 +307,7 @@ func (s *shipper) shipResult(ctx context.Context) error {
 
 func (s *shipper) postResult(ctx context.Context, result api.JobResult) error {
 	return s.call(ctx, func(ctx context.Context, on clients) error {
-		answer, err := on.bulk.PostResultWithResponse(ctx, s.record.Job, s.record.Attempt, result)
+		answer, err := on.bulk.PostResultWithResponse(ctx, s.ref.Job, s.ref.Attempt, result)
 		if err != nil {
 			return err
 		}

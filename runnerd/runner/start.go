@@ -20,7 +20,7 @@ var passedVariables = []string{
 // secrets returns what must not be in the environment of the job process.
 func (a *attempt) secrets() job.Secrets {
 	secrets := job.Secrets{
-		Token:            a.record.Token,
+		Token:            a.record.Load().Token,
 		RegistryUsername: a.runner.RegistryUsername,
 		RegistryPassword: string(a.runner.RegistryPassword.Reveal()),
 		Environ:          map[string]string{},

@@ -159,7 +159,7 @@ func (a *attempt) limit() time.Duration {
 			a.setInstall(spec)
 		}
 	}
-	own := policy.Limits{Timeout: policy.Duration(time.Duration(a.record.Policy.Limits.TimeoutSeconds) * time.Second)}
+	own := policy.Limits{Timeout: policy.Duration(time.Duration(a.record.Load().Policy.Limits.TimeoutSeconds) * time.Second)}
 	return own.TimeoutOf(a.specLimit, a.runner.Timing.JobLimit)
 }
 
@@ -178,7 +178,7 @@ func (a *attempt) interrupt(ctx context.Context, ending spool.Termination) bool 
 
 // memoryExceeded reports whether the processes of the job together exceed its memory limit.
 func (a *attempt) memoryExceeded() (bool, error) {
-	most := a.record.Policy.Limits.MemoryBytes
+	most := a.record.Load().Policy.Limits.MemoryBytes
 	if most <= 0 {
 		return false, nil
 	}
