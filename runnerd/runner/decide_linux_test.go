@@ -97,6 +97,7 @@ func TestTheLimitHasASteadyClock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := &attempt{dir: spool.Attempt{Dir: t.TempDir()}, runner: &runner{Options: Options{Timing: timing.Default()}}}
+			a.record.Store(&spool.Record{})
 			if err := a.dir.MarkStarted(time.Now().Add(-test.started)); err != nil {
 				t.Fatal(err)
 			}
@@ -124,6 +125,7 @@ func TestTheLimitHasASteadyClock(t *testing.T) {
 func TestAJobIsEndedWithoutADisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not there")
 	a := &attempt{dir: spool.Attempt{Dir: dir}, log: slog.New(slog.DiscardHandler), cancel: make(chan struct{})}
+	a.record.Store(&spool.Record{})
 	a.executor = &jobProcess{attempt: a}
 	close(a.cancel)
 	for range 2 {
