@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,7 +23,6 @@ import (
 // this holds only what the goroutines share.
 type attempt struct {
 	runner *runner
-	id     string // see name()
 	ref    api.AttemptRef
 	dir    spool.Attempt
 	// record is replaced as a whole, only by superviseLoop, and read by all goroutines.
@@ -55,8 +55,7 @@ type attempt struct {
 
 func newAttempt(r *runner, dir spool.Attempt, record spool.Record) *attempt {
 	a := &attempt{
-		runner: r, id: fmt.Sprintf("%s/%d", record.Job, record.Attempt),
-		ref: api.AttemptRef{Job: record.Job, Attempt: record.Attempt}, dir: dir,
+		runner: r, ref: api.AttemptRef{Job: record.Job, Attempt: record.Attempt}, dir: dir,
 		cancel: make(chan struct{}), concluded: make(chan struct{}), done: make(chan struct{}),
 	}
 	a.record.Store(&record)
@@ -98,7 +97,12 @@ func (a *attempt) setInstall(spec api.JobSpec) {
 }
 
 // name returns <job>/<number>.
-func (a *attempt) name() string { return a.id }
+func (a *attempt) name() string { return fmt.Sprintf("%s/%d", a.ref.Job, a.ref.Attempt) }
+
+// url returns the URL of the attempt in the runner API, which its job process calls.
+func (a *attempt) url() string {
+	return fmt.Sprintf("%s/runner/v1/jobs/%s/attempts/%d", strings.TrimRight(a.runner.URL, "/"), a.ref.Job, a.ref.Attempt)
+}
 
 // isInspection reports whether the job only looks into what is deployed.
 func (a *attempt) isInspection() bool {

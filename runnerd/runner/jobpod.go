@@ -140,9 +140,8 @@ func (p *jobPod) chooseAccount(made *jobpod.Request, rule policy.Rule, spec api.
 func (p *jobPod) environ() map[string]string {
 	gcName, gcOff, _ := strings.Cut(job.GCOff, "=")
 	return map[string]string{
-		gcName: gcOff,
-		job.VarURL: fmt.Sprintf("%s/runner/v1/jobs/%s/attempts/%d", strings.TrimRight(p.runner.URL, "/"), p.ref.Job,
-			p.ref.Attempt),
+		gcName:         gcOff,
+		job.VarURL:     p.url(),
 		job.VarDir:     p.dir.Dir,
 		job.VarRoot:    p.runner.Dir,
 		job.VarSecrets: p.dir.HandoverFile(),

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -99,8 +98,7 @@ func (p *jobProcess) openOutput() (stdout, stderr *os.File, err error) {
 
 // variables returns the variables of the job process that belong to the attempt, without those of its open files.
 func (p *jobProcess) variables() map[string]string {
-	set := map[string]string{job.VarURL: fmt.Sprintf("%s/runner/v1/jobs/%s/attempts/%d",
-		strings.TrimRight(p.runner.URL, "/"), p.ref.Job, p.ref.Attempt)}
+	set := map[string]string{job.VarURL: p.url()}
 	if cgroup, err := p.runner.cgroups.Create(filepath.Base(p.dir.Dir)); err != nil {
 		p.log.Warn("cannot put the processes of the job into a control group", "error", err)
 	} else if cgroup != "" {
